@@ -1,0 +1,1 @@
+"""A convolutional network in, the same network with saliency outputs out."""

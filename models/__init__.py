@@ -1,0 +1,1 @@
+"""The default model, as a package, so that an installed `fastcam demo` finds it."""

@@ -1,0 +1,1 @@
+"""Frames in, maps and pictures out: numpy, onnxruntime and OpenCV only."""

@@ -1,0 +1,153 @@
+"""What a grafted file promises: the names of its outputs, and the JSON in its metadata.
+
+The exporter writes it, the runtime reads it, and neither imports the other for it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import ModelError
+
+DOMAIN = "fastcam"
+METADATA_KEY = "fastcam"
+FORMAT_VERSION = 1
+
+MAP = "saliency_map"
+LOVI = "saliency_lovi"
+CAM = "saliency_cam"
+FASTCAM = "saliency_fastcam"
+NONCLASS = "saliency_nonclass"
+CLASS_INPUT = "saliency_class"
+ARGMAX = -1
+"""The value of `saliency_class` that means: the class with the highest score."""
+
+SCALE_PREFIX = "saliency_scale_"
+
+OUTPUTS = ("saliency_map", "scales", "lovi", "cam", "fastcam", "nonclass")
+"""The words that `fastcam export --outputs` takes; `saliency_map` is the default."""
+
+CLASS_OUTPUTS = ("cam", "fastcam", "nonclass")
+
+
+def scale_output(k: int) -> str:
+    """The output name of scale `k`, counted from 1 at the shallow end."""
+    return f"{SCALE_PREFIX}{k}"
+
+
+def output_names(outputs: tuple[str, ...], scales: int) -> tuple[str, ...]:
+    """The names in the file of the asked `outputs` (words of `OUTPUTS`), in the contract's order."""
+    names: list[str] = []
+    for word in OUTPUTS:
+        if word not in outputs:
+            continue
+        if word == "scales":
+            names += [scale_output(k) for k in range(1, scales + 1)]
+        else:
+            names.append(MAP if word == "saliency_map" else f"saliency_{word}")
+    return tuple(names)
+
+
+@dataclass(frozen=True)
+class Preprocess:
+    """From a uint8 picture to the network's input: `(x − mean) / std` per channel, x in 0…255.
+
+    `order` is RGB, BGR or GRAY; `mean` and `std` have one value per channel of that order.
+    """
+
+    order: str = "RGB"
+    mean: tuple[float, ...] = (0.0, 0.0, 0.0)
+    std: tuple[float, ...] = (1.0, 1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        channels = {"RGB": 3, "BGR": 3, "GRAY": 1}.get(self.order)
+        if channels is None:
+            raise ModelError(f"preprocess: order is {self.order!r}, not one of RGB, BGR, GRAY")
+        for field in ("mean", "std"):
+            values = getattr(self, field)
+            if len(values) != channels:
+                raise ModelError(f"preprocess: {field} has {len(values)} values, {self.order} needs {channels}")
+        if any(value == 0 for value in self.std):
+            raise ModelError("preprocess: std holds a zero")
+
+
+PREPROCESS: Mapping[str, Preprocess] = {
+    "imagenet": Preprocess("RGB", (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)),
+    "unit": Preprocess("RGB", (0.0, 0.0, 0.0), (255.0, 255.0, 255.0)),
+    "signed": Preprocess("RGB", (127.5, 127.5, 127.5), (127.5, 127.5, 127.5)),
+    "raw255": Preprocess("RGB", (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
+}
+
+RESIZE = ("stretch", "crop", "letterbox")
+"""How a frame of another shape meets the input: squeezed whole, its centre, or whole with bars."""
+
+
+@dataclass(frozen=True)
+class ImageInput:
+    """The picture's input: its name, `NCHW` or `NHWC`, and the size that a frame is brought to."""
+
+    name: str
+    layout: str
+    channels: int
+    height: int
+    width: int
+
+
+@dataclass(frozen=True)
+class TapInfo:
+    """One scale: the tapped tensor, its shape (null where free), and its weight in the combination."""
+
+    name: str
+    shape: tuple[int | None, ...]
+    weight: float
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The JSON under the metadata key `fastcam`."""
+
+    image: ImageInput
+    scores: str
+    """The output that holds the class scores."""
+    scores_are: str
+    """`logits`, or `probabilities` where the network ends in its own Softmax or Sigmoid."""
+    taps: tuple[TapInfo, ...]
+    outputs: tuple[str, ...]
+    statistic: str = "smoe"
+    epsilon: float = 1e-6
+    normalize: str = "gauss"
+    cam: str | None = None
+    preprocess: Preprocess = PREPROCESS["imagenet"]
+    resize: str = "stretch"
+    labels: tuple[str, ...] = ()
+    source_sha256: str = ""
+    version: int = FORMAT_VERSION
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Metadata:
+        """Read what `to_json` wrote. Unknown keys of a newer writer are passed over."""
+        try:
+            fields: dict[str, Any] = json.loads(text)
+            version = fields["version"]
+            if version > FORMAT_VERSION:
+                raise ModelError(f"grafted by a newer fastcam (format {version}, this one reads {FORMAT_VERSION})")
+            fields["image"] = _build(ImageInput, fields["image"])
+            fields["taps"] = tuple(_build(TapInfo, tap) for tap in fields["taps"])
+            fields["preprocess"] = _build(Preprocess, fields["preprocess"])
+            metadata: Metadata = _build(cls, fields)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"the file's '{METADATA_KEY}' metadata is damaged: {error!r}") from error
+        return metadata
+
+
+def _build(kind: type, fields: Mapping[str, Any]) -> Any:
+    """Make the frozen dataclass `kind`, lists as tuples, unknown keys left out."""
+    known = {field.name for field in dataclasses.fields(kind)}
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items() if k in known})
