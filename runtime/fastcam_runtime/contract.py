@@ -16,6 +16,8 @@ from .errors import ModelError
 DOMAIN = "fastcam"
 METADATA_KEY = "fastcam"
 FORMAT_VERSION = 1
+NODE_PREFIX = "fastcam/"
+"""Every grafted node's name starts with it, so that the branch can be told from the network."""
 
 MAP = "saliency_map"
 LOVI = "saliency_lovi"
