@@ -1,0 +1,66 @@
+"""The one interface of everything that pictures go to."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import ClassVar, TypeVar
+
+from ..sources.base import Image
+
+_Self = TypeVar("_Self", bound="Sink")
+
+
+@dataclass(frozen=True)
+class Status:
+    """What is known about a picture when it is shown."""
+
+    frame: int
+    """The index of its frame."""
+    label: str = ""
+    score: float = 0.0
+    """The probability of `label`, 0…1."""
+    fps: float = 0.0
+    """Pictures per second of late."""
+    latency: Mapping[str, float] = field(default_factory=dict)
+    """Milliseconds per stage, in the order of the stages."""
+    view: str = ""
+    class_choice: str | None = None
+    dropped: int = 0
+
+
+class Sink(ABC):
+    """Where pictures go: write each, then close.
+
+    A sink learns its size from the first picture. `write` and `close` are called by the thread that opened
+    the sink (a window needs that). The picture is the caller's again once `write` returns.
+    """
+
+    interactive: ClassVar[bool] = False
+    """A person looks at it. While paused, the loop gives it (and only it) the held picture again and again,
+    so that it can react to keys and show a changed view."""
+
+    @abstractmethod
+    def write(self, picture: Image, status: Status) -> None:
+        """Show or record one picture (height × width × 3, blue-green-red, uint8).
+
+        Raises:
+            SinkError: it cannot be written; what was recorded before is kept by `close`.
+        """
+
+    def close(self) -> None:  # noqa: B027 (nothing to finish is a fair answer)
+        """Finish what was recorded. Calling it again does nothing.
+
+        Raises:
+            SinkError: the recording could not be finished.
+        """
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

