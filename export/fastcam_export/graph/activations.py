@@ -1,0 +1,155 @@
+"""What is known of a tensor's values: activated or not, and never negative or signed."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+import onnx_ir as ir
+
+from .constants import constant, scalar
+
+
+class Kind(IntEnum):
+    """How far a tensor is on the way to a tap; a higher kind is a better one."""
+
+    OTHER = 0
+    RESIDUAL = 1
+    """A sum of branches without an activation behind it: the end of a ConvNeXt stage."""
+    SIGNED = 2
+    """Behind an activation that lets negative values through: SiLU, HardSwish, GELU, LeakyReLU…"""
+    NON_NEGATIVE = 3
+
+
+NON_NEGATIVE_OPS = frozenset({"Relu", "Sigmoid", "HardSigmoid", "Softplus", "Softmax", "Abs", "Exp"})
+SIGNED_OPS = frozenset(
+    {"LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "HardSwish", "Swish", "Mish", "Gelu", "FastGelu",
+     "QuickGelu", "BiasGelu", "Tanh", "Softsign"}
+)  # fmt: skip
+FORWARDING = frozenset(
+    {"Identity", "Dropout", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice",
+     "Split", "Gather", "Expand", "Tile", "DepthToSpace", "SpaceToDepth", "MaxPool", "AveragePool", "LpPool",
+     "GlobalAveragePool", "GlobalMaxPool", "Resize", "Upsample", "DequantizeLinear", "LRN"}
+)  # fmt: skip
+"""Operators whose result has the sign of their first input, and is activated where that is."""
+
+
+def kinds(path: list[ir.Node]) -> dict[str, Kind]:
+    """The kind of every tensor on the picture's path, by name."""
+    known: dict[str, Kind] = {}
+    for node in path:
+        kind = _kind(node, known)
+        for value in node.outputs:
+            if value.name:
+                # Beside their first output, operators give masks and indices; only Split gives more of the same.
+                known[value.name] = kind if value is node.outputs[0] or node.op_type == "Split" else Kind.OTHER
+    return known
+
+
+def _kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
+    op = node.op_type
+    if op in NON_NEGATIVE_OPS:
+        return Kind.NON_NEGATIVE
+    if op in SIGNED_OPS:
+        return Kind.SIGNED
+    if op == "Clip":
+        low = _clip_low(node)
+        return Kind.NON_NEGATIVE if low is not None and low >= 0 else Kind.SIGNED
+    if op in FORWARDING:
+        return _of(node.inputs[0], known)
+    if op == "QuantizeLinear":
+        return Kind.NON_NEGATIVE if _quantized_from_zero(node) else _of(node.inputs[0], known)
+    if op == "Pad":
+        fill = scalar(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] is not None else 0.0
+        return min(_of(node.inputs[0], known), Kind.NON_NEGATIVE if fill is not None and fill >= 0 else Kind.SIGNED)
+    if op == "Concat":
+        return min(_of(value, known) for value in node.inputs)
+    if op in ("Add", "Sum", "Max"):
+        return _sum_kind(node, known)
+    if op == "Mul":
+        return _product_kind(node, known)
+    if op == "Div" and constant(node.inputs[1]) is not None:
+        return min(_of(node.inputs[0], known), _of(node.inputs[1], known))
+    return Kind.OTHER
+
+
+def _of(value: ir.Value | None, known: dict[str, Kind]) -> Kind:
+    """The kind of an operand; a constant counts as what its sign allows."""
+    if value is None:
+        return Kind.NON_NEGATIVE
+    if value.name in known:
+        return known[value.name]
+    array = constant(value)
+    if array is None:
+        return Kind.OTHER
+    return Kind.NON_NEGATIVE if array.size and np.min(array.astype(np.float32)) >= 0 else Kind.SIGNED
+
+
+def _sum_kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
+    kind = min(_of(value, known) for value in node.inputs)
+    branches = [value for value in node.inputs if value is not None and value.name in known]
+    if kind >= Kind.SIGNED or len(branches) < 2:
+        return kind
+    return Kind.RESIDUAL
+
+
+def _product_kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
+    """x·σ(x) is an activation (SiLU, HardSwish, GELU); a gate σ(…) on an activated x leaves it activated."""
+    a, b = node.inputs[:2]
+    if a is None or b is None:
+        return Kind.OTHER
+    kind = min(_of(a, known), _of(b, known))
+    if kind >= Kind.SIGNED:
+        return kind
+    for x, gate in ((a, b), (b, a)):
+        if _of(gate, known) >= Kind.SIGNED and _reads(gate, x):
+            return Kind.SIGNED
+        if _is_gelu_gate(gate) and (_reads(gate, x) or _scaled_from_same(gate, x)):
+            return Kind.SIGNED
+    if constant(a) is not None or constant(b) is not None:
+        # A scaled activation is still one, whatever the constant's sign does to it.
+        return max(Kind.OTHER, min(Kind.SIGNED, max(known.get(v.name or "", Kind.OTHER) for v in (a, b))))
+    return Kind.OTHER
+
+
+def _reads(gate: ir.Value, x: ir.Value, depth: int = 8) -> bool:
+    """Is `gate` computed from `x` element by element, within a few nodes?"""
+    node = gate.producer()
+    if node is None or depth == 0 or node.op_type in ("Conv", "Gemm", "MatMul", "GlobalAveragePool", "ReduceMean"):
+        return False
+    return any(v is x or (v is not None and _reads(v, x, depth - 1)) for v in node.inputs)
+
+
+def _is_gelu_gate(gate: ir.Value) -> bool:
+    """1 + erf(…) or 1 + tanh(…), perhaps scaled: the gate of a GELU written out in small operators."""
+    node = gate.producer()
+    while node is not None and node.op_type in ("Mul", "Div") and any(scalar(v) is not None for v in node.inputs):
+        inner = next((v for v in node.inputs if v is not None and scalar(v) is None), None)
+        node = inner.producer() if inner is not None else None
+    if node is None or node.op_type != "Add":
+        return False
+    producers = [v.producer() for v in node.inputs if v is not None]
+    return any(p is not None and p.op_type in ("Erf", "Tanh") for p in producers)
+
+
+def _scaled_from_same(gate: ir.Value, x: ir.Value) -> bool:
+    """x may be the halved input: (x/2)·(1+erf(x/√2)); the gate then reads what x was scaled from."""
+    node = x.producer()
+    if node is None or node.op_type not in ("Mul", "Div"):
+        return False
+    origin = next((v for v in node.inputs if v is not None and scalar(v) is None), None)
+    return origin is not None and _reads(gate, origin)
+
+
+def _clip_low(node: ir.Node) -> float | None:
+    if "min" in node.attributes:  # opset 6
+        return node.attributes["min"].as_float()
+    return scalar(node.inputs[1]) if len(node.inputs) > 1 else None
+
+
+def _quantized_from_zero(node: ir.Node) -> bool:
+    """A zero point at the type's lowest value can encode no negative number."""
+    zero_point = constant(node.inputs[2]) if len(node.inputs) > 2 else np.zeros(1, np.uint8)
+    if zero_point is None or zero_point.dtype.kind not in "iu":
+        return False
+    return bool(np.all(zero_point == np.iinfo(zero_point.dtype).min))

@@ -1,0 +1,159 @@
+"""The two ends of a classifier: the input that takes the picture, and the output with the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import onnx_ir as ir
+
+from fastcam_runtime.errors import closest
+
+from ..errors import GraftError
+from .dominators import data_path
+
+DEFAULT_SIZE = 224
+"""Assumed for a free height or width where the user names none."""
+
+PICTURE_TYPES = (ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.UINT8, ir.DataType.DOUBLE)
+PROBABILITIES = frozenset({"Softmax", "Sigmoid"})
+LOOK_THROUGH = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze", "Identity", "Cast", "Dropout"})
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where the picture comes in and where the scores go out."""
+
+    image: ir.Value
+    layout: str
+    """`NCHW` or `NHWC`."""
+    shape: tuple[int, int, int, int]
+    """The concrete input shape that the analysis works with, in the input's own layout."""
+    scores: ir.Value
+    path: list[ir.Node]
+    """The nodes that carry the picture to the scores."""
+
+    @property
+    def channels(self) -> int:
+        return self.shape[1 if self.layout == "NCHW" else 3]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the picture."""
+        return self.shape[2:] if self.layout == "NCHW" else self.shape[1:3]
+
+    @property
+    def free_size(self) -> tuple[int | None, int | None]:
+        """Height and width where the model fixes them, None where they are free."""
+        dims = _dims(self.image)
+        height, width = dims[2:] if self.layout == "NCHW" else dims[1:3]
+        return height, width
+
+
+def find_ends(model: ir.Model, input_shape: Sequence[int] | None = None) -> Ends:
+    """Find the picture's input and the scores.
+
+    The picture is the first input of rank 4 that reaches an output; the scores are the first output
+    that it reaches, one of shape N×classes (or N×classes×1×1) before any other.
+
+    Raises:
+        GraftError: No input takes a picture, or `input_shape` contradicts the model.
+    """
+    graph = model.graph
+    candidates = [v for v in graph.inputs if not v.is_initializer() and _may_be_picture(v, input_shape)]
+    for image in candidates:
+        for scores in sorted(graph.outputs, key=_unlike_scores):
+            path = data_path(image, scores)
+            if path:
+                layout, shape = _layout_and_shape(image, input_shape, path)
+                return Ends(image, layout, shape, scores, path)
+    listed = ", ".join(f"'{v.name}' {_show(v)}" for v in graph.inputs if not v.is_initializer())
+    raise GraftError(
+        "no image input: looked for a float or uint8 input N×C×H×W or N×H×W×C that reaches an output; "
+        f"the model's inputs are {listed or 'none'}"
+    )
+
+
+def scores_are(scores: ir.Value) -> str:
+    """`probabilities` where the network ends in a Softmax or Sigmoid, else `logits`."""
+    node = scores.producer()
+    while node is not None and node.op_type in LOOK_THROUGH and node.inputs[0] is not None:
+        node = node.inputs[0].producer()
+    return "probabilities" if node is not None and node.op_type in PROBABILITIES else "logits"
+
+
+def find_value(model: ir.Model, name: str) -> ir.Value:
+    """The tensor of that name.
+
+    Raises:
+        GraftError: There is none; the message lists the closest names.
+    """
+    values = {value.name or "": value for node in model.graph for value in node.outputs}
+    if name not in values:
+        raise GraftError(f"no tensor named '{name}'{closest(name, values)}")
+    return values[name]
+
+
+def _may_be_picture(value: ir.Value, input_shape: Sequence[int] | None) -> bool:
+    rank_fits = len(value.shape) == 4 if value.shape is not None else input_shape is not None
+    return rank_fits and value.dtype in PICTURE_TYPES
+
+
+def _unlike_scores(value: ir.Value) -> bool:
+    if value.shape is None:
+        return True
+    rank = len(value.shape)
+    return not (rank == 2 or (rank == 4 and list(value.shape)[2:] == [1, 1]))
+
+
+def _dims(value: ir.Value) -> list[int | None]:
+    if value.shape is None:
+        return [None] * 4
+    return [d if isinstance(d, int) and d > 0 else None for d in value.shape]
+
+
+def _show(value: ir.Value) -> str:
+    return "×".join(str(d) for d in value.shape) if value.shape is not None else "of unknown shape"
+
+
+def _layout_and_shape(
+    image: ir.Value, asked: Sequence[int] | None, path: list[ir.Node]
+) -> tuple[str, tuple[int, int, int, int]]:
+    dims = _dims(image)
+    if asked is not None:
+        if len(asked) != 4 or any(d < 1 for d in asked):
+            raise GraftError(f"input shape {_comma(asked)}: four positive numbers are needed, N,C,H,W or N,H,W,C")
+        if any(have not in (None, want) for have, want in zip(dims, asked, strict=True)):
+            raise GraftError(f"input shape {_comma(asked)} contradicts '{image.name}', which is {_show(image)}")
+        dims = list(asked)
+    layout = _layout(dims, path)
+    channel = 1 if layout == "NCHW" else 3
+    default = [1, DEFAULT_SIZE, DEFAULT_SIZE, DEFAULT_SIZE]
+    default[channel] = _conv_channels(path) or 3
+    n, a, b, c = (d or assumed for d, assumed in zip(dims, default, strict=True))
+    return layout, (n, a, b, c)
+
+
+def _layout(dims: list[int | None], path: list[ir.Node]) -> str:
+    """A picture has few channels; where the dimensions do not tell, a Transpose in front does."""
+    few = (1, 3, 4)
+    if dims[1] in few and dims[3] not in few:
+        return "NCHW"
+    if dims[3] in few and dims[1] not in few:
+        return "NHWC"
+    first = next((n for n in path if n.op_type in ("Transpose", "Conv")), None)
+    perm = list(first.attributes.get_ints("perm", ())) if first is not None else []
+    return "NHWC" if perm == [0, 3, 1, 2] else "NCHW"
+
+
+def _conv_channels(path: list[ir.Node]) -> int | None:
+    """The channels that the first convolution expects."""
+    for node in path:
+        if node.op_type == "Conv" and node.inputs[1] is not None and node.inputs[1].shape is not None:
+            per_group = node.inputs[1].shape[1]
+            return per_group * node.attributes.get_int("group", 1) if isinstance(per_group, int) else None
+    return None
+
+
+def _comma(shape: Sequence[int]) -> str:
+    return ",".join(str(d) for d in shape)

@@ -1,0 +1,106 @@
+"""Concrete shapes of every tensor on the picture's path: inferred, and observed where inference fails."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import onnxruntime as ort
+
+from ..errors import GraftError
+from .ends import Ends
+
+SMALL = 1024
+"""Initializers up to this many elements may hold a shape, so inference sees their values."""
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def concrete_shapes(model: ir.Model, ends: Ends) -> Shapes:
+    """Shapes by tensor name, for the concrete input shape of `ends`.
+
+    Shapes that hide from ONNX's inference (behind computed Pads or Reshapes) are read off one run.
+    """
+    shapes = _inferred(model, ends)
+    missing = [v for node in ends.path for v in node.outputs if v.name and v.name not in shapes]
+    if missing:
+        shapes.update(_observed(model, ends, missing))
+    return shapes
+
+
+def _inferred(model: ir.Model, ends: Ends) -> Shapes:
+    skeleton = _skeleton(model, ends)
+    try:
+        inferred = onnx.shape_inference.infer_shapes(skeleton, data_prop=True)
+    except onnx.shape_inference.InferenceError:
+        return {}
+    shapes: Shapes = {}
+    for info in (*inferred.graph.input, *inferred.graph.value_info, *inferred.graph.output):
+        if info.type.tensor_type.HasField("shape"):
+            dims = tuple(d.dim_value for d in info.type.tensor_type.shape.dim)
+            if all(dims):
+                shapes[info.name] = dims
+    return shapes
+
+
+def _skeleton(model: ir.Model, ends: Ends) -> onnx.ModelProto:
+    """The model without its weights: large initializers become inputs of their shape."""
+    graph = onnx.GraphProto(name="skeleton")
+    graph.node.extend(ir.to_proto(node) for node in model.graph)
+    for value in model.graph.inputs:
+        info = ir.to_proto(value)
+        if value is ends.image:
+            _set_shape(info, ends.shape)
+        graph.input.append(info)
+    listed = {value.name for value in model.graph.inputs}
+    for name, value in model.graph.initializers.items():
+        tensor = value.const_value
+        if tensor is None:
+            continue
+        if tensor.size <= SMALL:
+            graph.initializer.append(ir.to_proto(tensor))
+        elif name not in listed:
+            dims = [int(d) for d in tensor.shape.numpy()]
+            graph.input.append(onnx.helper.make_tensor_value_info(name, tensor.dtype.value, dims))
+    for value in model.graph.outputs:
+        # The declared shape of an output may name free dimensions; inference finds it anew.
+        element = value.dtype.value if value.dtype is not None else onnx.TensorProto.FLOAT
+        graph.output.append(onnx.helper.make_tensor_value_info(value.name or "", element, None))
+    opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in model.opset_imports.items()]
+    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=max(model.ir_version, 4))
+
+
+def _set_shape(info: onnx.ValueInfoProto, shape: tuple[int, ...]) -> None:
+    del info.type.tensor_type.shape.dim[:]
+    for size in shape:
+        info.type.tensor_type.shape.dim.add().dim_value = size
+
+
+def _observed(model: ir.Model, ends: Ends, wanted: list[ir.Value]) -> Shapes:
+    """Run the model once with the wanted tensors as outputs and look at what comes out."""
+    proto = ir.to_proto(model)
+    present = {output.name for output in proto.graph.output}
+    names = [value.name or "" for value in wanted]
+    proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in present)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    try:
+        session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        feeds = {i.name: _zeros(i, ends) for i in session.get_inputs()}
+        results = session.run(names, feeds)
+    except Exception as error:  # onnxruntime raises a family of its own, without a public base class
+        reason = str(error).splitlines()[0]
+        raise GraftError(
+            f"the shape of '{names[0]}' cannot be inferred, and the model does not run at input "
+            f"{'×'.join(map(str, ends.shape))} to learn it: {reason}"
+        ) from error
+    return {name: result.shape for name, result in zip(names, results, strict=True)}
+
+
+def _zeros(info: ort.NodeArg, ends: Ends) -> np.ndarray:
+    kind = {"tensor(float16)": np.float16, "tensor(uint8)": np.uint8, "tensor(int64)": np.int64}
+    dtype = kind.get(info.type, np.float64 if info.type == "tensor(double)" else np.float32)
+    if info.name == ends.image.name:
+        return np.zeros(ends.shape, dtype)
+    return np.zeros([d if isinstance(d, int) else 1 for d in info.shape], dtype)

@@ -1,0 +1,72 @@
+"""Any image CNN in: an `.onnx` file, a model in memory, a torch module, or a name of one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+import onnx_ir as ir
+
+from ..errors import LoadError
+from .onnx_file import read
+from .source import Source
+from .upgrade import prepare
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Source", "load"]
+
+
+def load(
+    model: str | Path | bytes | onnx.ModelProto | ir.Model | torch.nn.Module,
+    *,
+    example: Any = None,
+    input_shape: Sequence[int] | None = None,
+) -> Source:
+    """Load a model and bring it to an opset that the graft can be written in.
+
+    Args:
+        model: A path to an `.onnx` file; its bytes; a model in memory (it is not changed); a torch
+            module; or one of `torchvision:NAME`, `timm:NAME`, `package.module:factory`.
+        example: For a torch module, an example input tensor.
+        input_shape: For a torch module without an example, the shape of a random one.
+
+    Raises:
+        LoadError: The model cannot be read or exported; the message says why.
+    """
+    if isinstance(model, Path) or (isinstance(model, str) and not _names_torch_model(model)):
+        proto, digest = read(Path(model))
+        return prepare(Source(proto, digest, Path(model)))
+    if isinstance(model, bytes):
+        proto = onnx.ModelProto()
+        try:
+            proto.ParseFromString(model)
+        except Exception as error:  # protobuf's DecodeError has moved between its releases
+            raise LoadError(f"these bytes are not an ONNX model: {error}") from error
+        return prepare(Source(proto, hashlib.sha256(model).hexdigest(), None))
+    if isinstance(model, ir.Model):
+        model = ir.to_proto(model)
+    if isinstance(model, onnx.ModelProto):
+        proto = onnx.ModelProto()
+        proto.CopyFrom(model)
+    else:
+        from .torch_module import export_torch, resolve
+
+        module = resolve(model) if isinstance(model, str) else model
+        proto = export_torch(module, example, input_shape)
+    return prepare(Source(proto, _digest(proto), None))
+
+
+def _names_torch_model(name: str) -> bool:
+    """`torchvision:resnet18` and `pkg.module:factory` are names; a path may hold a colon too."""
+    left, colon, right = name.partition(":")
+    module = left.replace(".", "").replace("_", "").isalnum() and not left.endswith(".onnx")
+    return bool(colon) and module and right.isidentifier() and len(left) > 1 and not Path(name).exists()
+
+
+def _digest(proto: onnx.ModelProto) -> str:
+    return hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()

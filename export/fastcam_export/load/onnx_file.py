@@ -1,0 +1,66 @@
+"""Read an `.onnx` file, and say in one line what is wrong with it if it cannot be read."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import onnx
+
+from fastcam_runtime.errors import closest
+
+from ..errors import LoadError
+from .source import opset_of
+
+
+def read(path: Path) -> tuple[onnx.ModelProto, str]:
+    """The model and the SHA-256 of its file. Weights in external files stay there.
+
+    Raises:
+        LoadError: No such file, unreadable, not ONNX, truncated, or its external data is missing.
+    """
+    data = _bytes(path)
+    digest = hashlib.sha256(data).hexdigest()
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except Exception as error:  # protobuf's DecodeError has moved between its releases
+        raise LoadError(f"{path} is not an ONNX file, or it is truncated") from error
+    if not proto.graph.node or not opset_of(proto):
+        raise LoadError(f"{path} is not an ONNX file: it holds no graph")
+    _check_external_data(proto, path)
+    return proto, digest
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        folder = path.parent
+        near = closest(path.name, [p.name for p in folder.glob("*.onnx")]) if folder.is_dir() else ""
+        raise LoadError(f"no such file: {path}{near}") from None
+    except IsADirectoryError:
+        raise LoadError(f"{path} is a folder, not an .onnx file") from None
+    except OSError as error:
+        raise LoadError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def external_files(proto: onnx.ModelProto) -> dict[str, int]:
+    """The external data files that the weights lie in, each with the size that it must at least have."""
+    files: dict[str, int] = {}
+    for tensor in proto.graph.initializer:
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            continue
+        entry = {e.key: e.value for e in tensor.external_data}
+        end = int(entry.get("offset", 0)) + int(entry.get("length", 0))
+        files[entry["location"]] = max(files.get(entry["location"], 0), end)
+    return files
+
+
+def _check_external_data(proto: onnx.ModelProto, path: Path) -> None:
+    for location, size in external_files(proto).items():
+        file = path.parent / location
+        if not file.is_file():
+            raise LoadError(f"{path} keeps weights in {location}, which is not beside it")
+        if file.stat().st_size < size:
+            raise LoadError(f"{file} is truncated: {file.stat().st_size} bytes, the model needs {size}")

@@ -1,0 +1,33 @@
+"""A loaded model: the protobuf that is saved, and its view as a graph that is analysed and extended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model as it was loaded.
+
+    The protobuf holds the weights once; everything else works on views of it, so that a large model is
+    not copied on its way through the graft.
+    """
+
+    proto: onnx.ModelProto
+    sha256: str
+    path: Path | None
+    """The file it came from, None for a model in memory."""
+    notes: tuple[str, ...] = ()
+    """What was changed on the way in, for the user to know."""
+
+    @property
+    def opset(self) -> int:
+        return opset_of(self.proto)
+
+
+def opset_of(proto: onnx.ModelProto) -> int:
+    """The version of the default operator domain; 0 where the model names none."""
+    return max((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), default=0)

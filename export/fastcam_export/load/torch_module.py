@@ -1,0 +1,121 @@
+"""The torch path: the only place that imports torch."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import onnx
+import torch
+
+from fastcam_runtime.errors import closest
+
+from ..errors import LoadError
+
+DEFAULT_SHAPE = (1, 3, 224, 224)
+EXPORT_OPSET = 18
+
+
+def resolve(name: str) -> torch.nn.Module:
+    """Build the module that `torchvision:NAME`, `timm:NAME` or `package.module:factory` names.
+
+    torchvision's and timm's models come with their published weights, which those packages download.
+
+    Raises:
+        LoadError: The package is not installed, has no such model, or fails to build it.
+    """
+    package, _, model = name.partition(":")
+    build = {"torchvision": _torchvision, "timm": _timm}.get(package)
+    try:
+        module = build(model) if build is not None else _factory(package, model)
+    except LoadError:
+        raise
+    except ImportError as error:
+        raise LoadError(f"{name}: cannot import {error.name or package}: {error}") from error
+    except Exception as error:  # a user's factory, or a download, may fail in any way
+        raise LoadError(f"{name} could not be built: {type(error).__name__}: {error}") from error
+    if not isinstance(module, torch.nn.Module):
+        raise LoadError(f"{name} gave a {type(module).__name__}, not a torch.nn.Module")
+    return module
+
+
+def _torchvision(name: str) -> Any:
+    models = importlib.import_module("torchvision.models")
+    known = models.list_models(module=models)
+    if name not in known:
+        raise LoadError(f"torchvision has no classifier '{name}'{closest(name, known)}")
+    return models.get_model(name, weights="DEFAULT")
+
+
+def _timm(name: str) -> Any:
+    timm = importlib.import_module("timm")
+    known = timm.list_models()
+    if name.split(".")[0] not in known:
+        raise LoadError(f"timm has no model '{name}'{closest(name, known)}")
+    return timm.create_model(name, pretrained=True)
+
+
+def _factory(package: str, name: str) -> Any:
+    module = importlib.import_module(package)
+    factory = getattr(module, name, None)
+    if factory is None:
+        raise LoadError(f"{package} has no '{name}'{closest(name, dir(module))}")
+    return factory if isinstance(factory, torch.nn.Module) else factory()
+
+
+def export_torch(module: torch.nn.Module, example: Any, shape: Sequence[int] | None) -> onnx.ModelProto:
+    """Export a module to ONNX in evaluation mode; its training state is put back afterwards.
+
+    Raises:
+        LoadError: It is no torch module, or torch cannot export it.
+    """
+    if not isinstance(module, torch.nn.Module):
+        raise LoadError(f"cannot load a {type(module).__name__}: a path, an ONNX model or a torch module is needed")
+    if example is None:
+        example = torch.randn(*(shape or DEFAULT_SHAPE))
+    arguments = example if isinstance(example, tuple) else (example,)
+    training = {m: m.training for m in module.modules()}
+    module.eval()
+    try:
+        with _quiet():
+            program = torch.onnx.export(
+                module, arguments, dynamo=True, opset_version=EXPORT_OPSET, input_names=["input"],
+                output_names=["logits"], verbose=False,
+            )  # fmt: skip
+    except Exception as error:  # torch's exporter raises whatever the module's code raised
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise LoadError(f"torch cannot export {type(module).__name__}: {reason}") from error
+    finally:
+        for part, mode in training.items():
+            part.training = mode
+    assert program is not None
+    return _without_traces(program.model_proto)
+
+
+def _without_traces(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """The exporter notes the stack of the exporting script on every node: nobody deploys that."""
+    for node in proto.graph.node:
+        del node.metadata_props[:]
+        node.doc_string = ""
+    for value in (*proto.graph.value_info, *proto.graph.input, *proto.graph.output):
+        del value.metadata_props[:]
+    del proto.graph.metadata_props[:]
+    return proto
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """torch's exporter talks on standard output and warns about itself; the user asked for a file."""
+    level = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)

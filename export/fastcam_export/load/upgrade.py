@@ -1,0 +1,82 @@
+"""Bring a model to a form that the graft can extend, without changing what it computes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import onnx
+import onnx_ir as ir
+from onnx_ir.passes.common import InlinePass
+
+from fastcam_runtime.contract import DOMAIN, METADATA_KEY
+
+from ..authoring import MIN_OPSET
+from ..errors import GraftError, LoadError
+from .source import Source
+
+OLDEST_OPSET = 7
+FUNCTION_IR_VERSION = 8
+"""Local functions came with this version of the file format."""
+
+
+def prepare(source: Source) -> Source:
+    """The same model, ready for the graft: a recent enough opset and file format, no local functions.
+
+    Raises:
+        GraftError: The model holds a graft already.
+        LoadError: Its opset is too old or too new, or cannot be upgraded.
+    """
+    refuse_grafted(source.proto)
+    if source.proto.functions:
+        # A tap may lie inside a function, where no output can reach it.
+        model = ir.from_proto(source.proto)
+        InlinePass()(model)
+        source = replace(source, proto=ir.to_proto(model), notes=(*source.notes, "local functions inlined"))
+    source = _upgrade_opset(source)
+    _drop_weights_from_inputs(source.proto)
+    source.proto.ir_version = max(source.proto.ir_version, FUNCTION_IR_VERSION)
+    return source
+
+
+def refuse_grafted(proto: onnx.ModelProto) -> None:
+    """Raise GraftError if the model was grafted before."""
+    keys = {entry.key for entry in proto.metadata_props}
+    if METADATA_KEY in keys or any(function.domain == DOMAIN for function in proto.functions):
+        raise GraftError("this model is grafted already: start from the original file, or use it as it is")
+
+
+def _upgrade_opset(source: Source) -> Source:
+    opset = source.opset
+    newest = onnx.defs.onnx_opset_version()
+    if opset > newest:
+        raise LoadError(f"opset {opset} is newer than this onnx package knows ({newest}): upgrade onnx")
+    if opset < OLDEST_OPSET:
+        raise LoadError(f"opset {opset} is too old: {OLDEST_OPSET} and up can be upgraded")
+    if opset >= MIN_OPSET:
+        return source
+    try:
+        proto = onnx.version_converter.convert_version(source.proto, MIN_OPSET)
+    except Exception as error:  # the C++ converter raises plain RuntimeError and its kin
+        reason = str(error).strip().splitlines()[-1]
+        raise LoadError(f"opset {opset} cannot be upgraded to {MIN_OPSET}, which the graft needs: {reason}") from error
+    _restore(proto, source.proto)
+    return replace(source, proto=proto, notes=(*source.notes, f"opset {opset} upgraded to {MIN_OPSET}"))
+
+
+def _restore(proto: onnx.ModelProto, original: onnx.ModelProto) -> None:
+    """The converter drops what it does not need; a user's metadata must survive it."""
+    if not proto.metadata_props:
+        proto.metadata_props.extend(original.metadata_props)
+    proto.producer_name, proto.producer_version = original.producer_name, original.producer_version
+    proto.doc_string = original.doc_string
+
+
+def _drop_weights_from_inputs(proto: onnx.ModelProto) -> None:
+    """Before file format 4 every initializer had to be listed as an input too. In later formats that
+    makes it overridable, and onnxruntime no longer folds it: the network would become slower."""
+    if proto.ir_version >= 4:
+        return
+    weights = {tensor.name for tensor in proto.graph.initializer}
+    inputs = [value for value in proto.graph.input if value.name not in weights]
+    del proto.graph.input[:]
+    proto.graph.input.extend(inputs)

@@ -1,0 +1,182 @@
+"""Taps: the tensor where each scale of the network ends.
+
+Among the tensors that every path from the image to the scores passes through, the last activated one
+at each down-sampling. The last ReLU at each size would not do: on ResNet-50 it is the inner ReLU of a
+block that the shortcut bypasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import onnx_ir as ir
+
+from .errors import GraftError
+from .graph.activations import Kind, kinds
+from .graph.dominators import dominators
+from .graph.ends import Ends, find_value
+from .graph.geometry import Geometry, geometries
+from .graph.shapes import Shapes
+
+POOLING = frozenset({"MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "Pad"})
+CARRIES_POOLING = frozenset(
+    {"Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear", "LRN", "Reshape", "Transpose"}
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A tensor of the network with a picture's layout, and what speaks for and against it as a tap."""
+
+    value: ir.Value
+    shape: tuple[int, ...]
+    geometry: Geometry
+    kind: Kind
+    dominator: bool
+    pooled: bool
+    """The result of a pooling or a padding."""
+    convolved: bool
+    """Does a convolution follow? If not, a pooled tensor is not a scale but the way out."""
+
+    @property
+    def name(self) -> str:
+        return self.value.name or ""
+
+    @property
+    def operator(self) -> str:
+        node = self.value.producer()
+        return node.op_type if node is not None else "input"
+
+
+@dataclass(frozen=True)
+class Tap:
+    """The tensor that stands for one scale, and why."""
+
+    value: ir.Value
+    shape: tuple[int, ...]
+    """Concrete N×C×H×W for the analysed input."""
+    operator: str
+    nonnegative: bool
+    """Known never to be negative; if not, the statistic sees it through a ReLU."""
+    why: str
+    rejected: tuple[str, ...] = ()
+    """Neighbours at the same scale that were not taken, each with its reason."""
+
+    @property
+    def name(self) -> str:
+        return self.value.name or ""
+
+
+def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
+    """Every tensor on the picture's path that could be tapped at all, in topological order."""
+    geometry = geometries(ends, shapes)
+    kind = kinds(ends.path)
+    dominating = {value.name for value in dominators(ends.path, ends.image, ends.scores)}
+    last_conv = max((i for i, node in enumerate(ends.path) if "Conv" in node.op_type), default=-1)
+    pooled: set[str] = set()
+    found: list[Candidate] = []
+    for position, node in enumerate(ends.path):
+        source = node.inputs[0] if node.inputs else None
+        carried = node.op_type in CARRIES_POOLING and source is not None and source.name in pooled
+        if node.op_type == "DequantizeLinear" and source is not None and source.name in dominating:
+            # One quantised tensor may be dequantised once for each reader; each is the whole of it.
+            dominating.update(value.name for value in node.outputs)
+        for value in node.outputs:
+            if not value.name:
+                continue
+            if node.op_type in POOLING or carried:
+                pooled.add(value.name)
+            where = geometry.get(value.name)
+            if node.op_type == "QuantizeLinear" or where is None or not _usable(where, ends):
+                continue
+            found.append(
+                Candidate(
+                    value, shapes[value.name], where, kind[value.name], value.name in dominating,
+                    value.name in pooled, position < last_conv,
+                )  # fmt: skip
+            )
+    return found
+
+
+def find_taps(ends: Ends, shapes: Shapes) -> list[Tap]:
+    """One tap per scale, shallow to deep.
+
+    Raises:
+        GraftError: No tensor of the network qualifies (an MLP, a vision transformer).
+    """
+    by_scale: dict[tuple[float, float], list[Candidate]] = {}
+    for candidate in candidates(ends, shapes):
+        by_scale.setdefault(candidate.geometry.stride, []).append(candidate)
+    order = {id(value): i for i, node in enumerate(ends.path) for value in node.outputs}
+    taps = [tap for group in by_scale.values() if (tap := _choose(group)) is not None]
+    if not taps:
+        operators = sorted({node.op_type for node in ends.path})
+        raise GraftError(
+            "no usable scale: looked for activated N×C×H×W tensors larger than 1×1 on the way from "
+            f"'{ends.image.name}' to '{ends.scores.name}', found none among {len(ends.path)} nodes "
+            f"({', '.join(operators[:8])}{'…' if len(operators) > 8 else ''}); "
+            "the method needs a convolutional network"
+        )
+    return sorted(taps, key=lambda tap: order[id(tap.value)])
+
+
+def named_taps(model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes) -> list[Tap]:
+    """The taps that the user names, in the given order.
+
+    Raises:
+        GraftError: A name is unknown, or its tensor has no picture's layout.
+    """
+    usable = {candidate.name: candidate for candidate in candidates(ends, shapes)}
+    taps = []
+    for name in names:
+        find_value(model, name)
+        if name not in usable:
+            raise GraftError(
+                f"tensor '{name}' cannot be tapped: it is not an N×C×H×W tensor, larger than 1×1 and no larger "
+                f"than the picture, on the way from '{ends.image.name}' to '{ends.scores.name}'"
+            )
+        taps.append(_tap(usable[name], "named by the user"))
+    return taps
+
+
+def _usable(geometry: Geometry, ends: Ends) -> bool:
+    height, width = geometry.size
+    return geometry.layout == "NCHW" and height * width > 1 and height <= ends.size[0] and width <= ends.size[1]
+
+
+def _choose(group: list[Candidate]) -> Tap | None:
+    """The rule, from the best case to the last resort."""
+    cutting = [c for c in group if c.dominator]
+    for pool, why in (
+        ([c for c in cutting if c.kind >= Kind.SIGNED and not c.pooled], "last activated dominator"),
+        ([c for c in cutting if c.kind == Kind.RESIDUAL and not c.pooled], "last residual sum (no activated dominator)"),
+        ([c for c in cutting if c.kind >= Kind.SIGNED and c.convolved], "pooled, but all there is at this scale"),
+        ([c for c in group if c.kind >= Kind.SIGNED and not c.pooled], "last activated tensor (no dominator here)"),
+    ):
+        if pool:
+            chosen = pool[-1]
+            return _tap(chosen, why, _rejections(group, chosen))
+    return None
+
+
+def _tap(candidate: Candidate, why: str, rejected: tuple[str, ...] = ()) -> Tap:
+    nonnegative = candidate.kind == Kind.NON_NEGATIVE
+    why = f"{why}, {'never negative' if nonnegative else 'signed: seen through a ReLU'}"
+    return Tap(candidate.value, candidate.shape, candidate.operator, nonnegative, why, rejected)
+
+
+def _rejections(group: list[Candidate], chosen: Candidate, most: int = 3) -> tuple[str, ...]:
+    """The nearest activated neighbours and what spoke against each."""
+    others = [c for c in group if c is not chosen and (c.kind >= Kind.SIGNED or c.pooled)]
+    here = group.index(chosen)
+    others.sort(key=lambda c: abs(group.index(c) - here))
+    return tuple(f"{c.name} ({c.operator}): {_objection(c, chosen)}" for c in others[:most])
+
+
+def _objection(candidate: Candidate, chosen: Candidate) -> str:
+    if candidate.pooled:
+        return "pooled or padded"
+    if not candidate.dominator and chosen.dominator:
+        return "bypassed by another path"
+    return "not the last of its scale"
