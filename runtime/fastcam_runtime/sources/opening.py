@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import glob
-from pathlib import Path
-from urllib.parse import urlsplit
+import re
 
 from ..errors import SourceError, closest
 from .base import Source, SourceOptions
+
+SCHEMES = ("csi", "http", "https", "rtsp", "rtsps", "test")
 
 
 def open_source(
@@ -42,6 +42,34 @@ def open_source(
     options = SourceOptions(size, fps, flip, loop)
     if not uri:
         raise SourceError("the input is an empty text")
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        return _open_local(uri, options)
+    # Each kind is imported when it is asked for: a camera's library need not be there for a file.
+    if scheme == "test":
+        from .test_clip import TestClip
+
+        return TestClip.from_uri(uri, options)
+    if scheme == "csi":
+        from .csi import open_csi
+
+        return open_csi(rest, options)
+    if scheme in SCHEMES:
+        from .capture import open_stream
+
+        return open_stream(uri, options)
     raise SourceError(
-        f"{uri}: no such source{closest(uri, SCHEMES)}{glob.escape('')}{Path()}{urlsplit(uri)}{options}"
+        f"{uri}: no source of the kind {scheme}://; there are "
+        f"{', '.join(known + '://' for known in SCHEMES)}{closest(scheme, SCHEMES)}"
     )
+
+
+def _open_local(name: str, options: SourceOptions) -> Source:
+    """A device, a file, a folder or a pattern."""
+    if re.fullmatch(r"\d+|/dev/video\d+", name):
+        from .capture import open_webcam
+
+        return open_webcam(name, options)
+    from .files import open_files
+
+    return open_files(name, options)

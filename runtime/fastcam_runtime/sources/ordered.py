@@ -24,6 +24,7 @@ class OrderedSource(Source):
         self._index = 0
         self._due = 0.0
         self._closed = threading.Event()
+        self._reading = threading.Lock()
 
     @abstractmethod
     def _next(self) -> Image | None:
@@ -33,14 +34,18 @@ class OrderedSource(Source):
     def _rewind(self) -> None:
         """Go back to before the first picture."""
 
+    def _release(self) -> None:
+        """Let go of the file; called once no picture is being read."""
+
     def read(self) -> Frame | None:
         self._keep_pace()
-        if self._closed.is_set():
-            return None
-        image = self._next()
-        if image is None and self._index and self._options.loop:
-            self._rewind()
+        with self._reading:
+            if self._closed.is_set():
+                return None
             image = self._next()
+            if image is None and self._index and self._options.loop:
+                self._rewind()
+                image = self._next()
         if image is None:
             if not self._index:
                 raise SourceError(f"{self.name}: not one frame could be read")
@@ -51,6 +56,8 @@ class OrderedSource(Source):
 
     def close(self) -> None:
         self._closed.set()
+        with self._reading:
+            self._release()
 
     def _keep_pace(self) -> None:
         """Wait until the next frame is due, if a rate was asked for."""

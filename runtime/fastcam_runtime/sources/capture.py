@@ -1,0 +1,99 @@
+"""Cameras and streams that OpenCV opens itself: USB webcams, RTSP and HTTP."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import cv2
+
+from ..errors import SourceError
+from . import quiet as _quiet  # noqa: F401
+from .base import Image, Source, SourceOptions
+from .live import LiveSource
+
+_STREAM_TIMEOUTS = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, 5000, cv2.CAP_PROP_READ_TIMEOUT_MSEC, 5000]
+_FASTEST = 1000.0
+
+
+class CaptureGrabber:
+    """A `cv2.VideoCapture` as the live source wants it."""
+
+    def __init__(self, capture: cv2.VideoCapture) -> None:
+        self._capture = capture
+
+    @property
+    def fps(self) -> float | None:
+        rate = float(self._capture.get(cv2.CAP_PROP_FPS))
+        return rate if 0 < rate <= _FASTEST else None
+
+    def grab(self) -> Image | None:
+        try:
+            readable, image = self._capture.read()
+        except cv2.error:
+            return None
+        return image if readable and image is not None and image.size else None
+
+    def release(self) -> None:
+        self._capture.release()
+
+
+def open_webcam(name: str, options: SourceOptions, devices: Path = Path("/dev")) -> Source:
+    """Open a webcam by its number or its `/dev/videoN`.
+
+    Raises:
+        SourceError: there is no such device, or OpenCV cannot read it.
+    """
+    index = int(name.removeprefix("/dev/video"))
+    return LiveSource(name, partial(_connect_webcam, name, index, options, devices), options)
+
+
+def _connect_webcam(name: str, index: int, options: SourceOptions, devices: Path) -> CaptureGrabber:
+    backend = cv2.CAP_ANY
+    if sys.platform == "linux":
+        backend = cv2.CAP_V4L2
+        if not (devices / f"video{index}").exists():
+            there = sorted(str(device) for device in devices.glob("video[0-9]*"))
+            raise SourceError(f"{name}: no such camera; there is {', '.join(there) or 'none'}")
+    capture = cv2.VideoCapture(index, backend)
+    if not capture.isOpened():
+        raise SourceError(
+            f"{name}: OpenCV cannot read this device (busy, no permission, or a camera module: that is csi://0)"
+        )
+    if options.size is not None:
+        # Uncompressed video of this size does not fit through USB 2 at full rate.
+        if options.size[0] * options.size[1] > 640 * 480:
+            capture.set(cv2.CAP_PROP_FOURCC, cv2.VideoWriter.fourcc(*"MJPG"))
+        capture.set(cv2.CAP_PROP_FRAME_WIDTH, options.size[0])
+        capture.set(cv2.CAP_PROP_FRAME_HEIGHT, options.size[1])
+    if options.fps is not None:
+        capture.set(cv2.CAP_PROP_FPS, options.fps)
+    capture.set(cv2.CAP_PROP_BUFFERSIZE, 1)
+    return CaptureGrabber(capture)
+
+
+def open_stream(uri: str, options: SourceOptions) -> Source:
+    """Open a network stream; passwords in `uri` are kept out of every message.
+
+    Raises:
+        SourceError: nothing answers, or what answers is no video.
+    """
+    name = _without_password(uri)
+    connect: Callable[[], CaptureGrabber] = partial(_connect_stream, name, uri)
+    return LiveSource(name, connect, options)
+
+
+def _connect_stream(name: str, uri: str) -> CaptureGrabber:
+    capture = cv2.VideoCapture(uri, cv2.CAP_FFMPEG, _STREAM_TIMEOUTS)
+    if not capture.isOpened():
+        raise SourceError(f"{name}: nothing answers there, or it is not a video stream")
+    return CaptureGrabber(capture)
+
+
+def _without_password(uri: str) -> str:
+    parts = urlsplit(uri)
+    user, at, host = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{at}{host}"))

@@ -1,0 +1,136 @@
+"""Videos and images on disk."""
+
+from __future__ import annotations
+
+import glob
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from ..errors import SourceError, closest
+from . import quiet as _quiet  # noqa: F401
+from .base import Image, Source, SourceOptions
+from .ordered import OrderedSource
+
+logger = logging.getLogger(__name__)
+
+IMAGE_SUFFIXES = frozenset(
+    {".bmp", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"}
+)
+
+_MOST_FAILED_READS = 32
+"""Frames in a row that may fail to decode before the rest of a video is given up."""
+
+
+def open_files(name: str, options: SourceOptions) -> Source:
+    """Open a video, an image, a folder of images, or the images that match a pattern.
+
+    Raises:
+        SourceError: nothing is there, or nothing that can be read.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return ImageFiles(name, _images(path.iterdir(), f"{name}: a folder without images"), options)
+    if path.is_file():
+        if path.suffix.lower() in IMAGE_SUFFIXES:
+            return ImageFiles(name, [path], options)
+        return VideoFile(path, options)
+    if glob.has_magic(name):
+        matches = [Path(match) for match in glob.glob(str(path), recursive=True)]
+        return ImageFiles(name, _images(matches, f"{name}: the pattern matches no image"), options)
+    if path.exists():
+        raise SourceError(f"{name}: neither a file nor a folder")
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    raise SourceError(f"{name}: no such file{closest(path.name, [other.name for other in beside])}")
+
+
+def _images(paths: Iterable[Path], complaint: str) -> list[Path]:
+    """Those of `paths` that are images, by name; an empty list is refused with `complaint`."""
+    found = sorted(path for path in paths if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file())
+    if not found:
+        raise SourceError(f"{complaint} ({', '.join(sorted(IMAGE_SUFFIXES))})")
+    return found
+
+
+class ImageFiles(OrderedSource):
+    """Images, one frame each, turned upright by their EXIF orientation; an unreadable one is passed over."""
+
+    def __init__(self, name: str, paths: list[Path], options: SourceOptions) -> None:
+        super().__init__(name, options)
+        self._paths = paths
+        self._position = 0
+
+    def _next(self) -> Image | None:
+        while self._position < len(self._paths):
+            path = self._paths[self._position]
+            self._position += 1
+            image = _decode(path)
+            if image is not None:
+                return image
+            self.skipped += 1
+            logger.warning("%s: not an image that can be read; passed over", path)
+        return None
+
+    def _rewind(self) -> None:
+        self._position = 0
+
+
+def _decode(path: Path) -> Image | None:
+    """The picture in a file, or None."""
+    try:
+        # Not cv2.imread: it cannot open every path on every system, and prints where it fails.
+        content = np.fromfile(path, np.uint8)
+        return cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
+    except (OSError, cv2.error):
+        return None
+
+
+class VideoFile(OrderedSource):
+    """A video file; a frame that cannot be decoded is passed over."""
+
+    def __init__(self, path: Path, options: SourceOptions) -> None:
+        self._path = path
+        self._capture = self._open()
+        rate = self._capture.get(cv2.CAP_PROP_FPS)
+        super().__init__(str(path), options, fps=rate if 0 < rate <= 1000 else None)
+        self._declared = int(self._capture.get(cv2.CAP_PROP_FRAME_COUNT))
+        self._delivered = self._passed_over = 0
+
+    def _open(self) -> cv2.VideoCapture:
+        if not self._path.stat().st_size:
+            raise SourceError(f"{self._path}: an empty file")
+        capture = cv2.VideoCapture(str(self._path))
+        if not capture.isOpened():
+            raise SourceError(f"{self._path}: not a video that OpenCV can read")
+        return capture
+
+    def _next(self) -> Image | None:
+        for failed in range(_MOST_FAILED_READS):
+            image: Image | None = self._capture.read()[1]
+            if image is not None:
+                self._delivered += 1
+                if failed:
+                    self.skipped += failed
+                    self._passed_over += failed
+                    logger.warning("%s: %d unreadable frame(s) passed over", self.name, failed)
+                return image
+            if self._delivered + failed >= self._declared:
+                break
+        # A container that does not index its frames declares an estimate, which may be one off.
+        missing = self._declared - self._delivered
+        if missing > 1 + self._passed_over:
+            self.skipped += missing - self._passed_over
+            logger.warning("%s: %d of %d frames could be read", self.name, self._delivered, self._declared)
+        return None
+
+    def _rewind(self) -> None:
+        # Opened anew, because not every container can be wound back.
+        self._capture.release()
+        self._capture = self._open()
+        self._delivered = self._passed_over = 0
+
+    def _release(self) -> None:
+        self._capture.release()

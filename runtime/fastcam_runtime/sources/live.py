@@ -1,0 +1,123 @@
+"""Sources that never wait: a thread reads ahead, and only the newest frame is kept."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import ClassVar, Protocol
+
+from ..errors import SourceError
+from .base import Frame, Image, Source, SourceOptions
+
+logger = logging.getLogger(__name__)
+
+_FIRST_DELAY = 0.5
+_LONGEST_DELAY = 30.0
+_LONGEST_FAREWELL = 2.0
+"""Seconds: before a lost source is tried again, at most between two tries, and for the thread to end."""
+
+
+class Grabber(Protocol):
+    """An open camera or stream."""
+
+    @property
+    def fps(self) -> float | None:
+        """The rate that the camera declares."""
+
+    def grab(self) -> Image | None:
+        """Wait for the next picture; None if the camera is lost."""
+
+    def release(self) -> None:
+        """Let go of the camera."""
+
+
+class LiveSource(Source):
+    """The newest frame of a camera or stream, opened again whenever it is lost.
+
+    Args:
+        name: What messages call it.
+        connect: Opens the camera, at once and after every loss; raises `SourceError` if it is not there.
+        options: Size, rate and flip; the rate is `connect`'s business.
+        first_delay: Seconds before a lost camera is tried again; doubled with each failure, up to half
+            a minute.
+
+    Raises:
+        SourceError: the camera cannot be opened now.
+    """
+
+    live: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        name: str,
+        connect: Callable[[], Grabber],
+        options: SourceOptions,
+        first_delay: float = _FIRST_DELAY,
+    ) -> None:
+        self.name = name
+        self._connect = connect
+        self._options = options
+        self._first_delay = first_delay
+        self._newest: Frame | None = None
+        self._arrived = threading.Condition()
+        self._closed = threading.Event()
+        grabber = connect()
+        self.fps = grabber.fps or options.fps
+        self._thread = threading.Thread(target=self._run, args=(grabber,), name=f"read {name}", daemon=True)
+        self._thread.start()
+
+    def read(self) -> Frame | None:
+        with self._arrived:
+            self._arrived.wait_for(lambda: self._newest is not None or self._closed.is_set())
+            frame, self._newest = self._newest, None
+        return None if self._closed.is_set() else frame
+
+    def close(self) -> None:
+        self._closed.set()
+        with self._arrived:
+            self._arrived.notify_all()
+        # A camera that hangs must not hang the exit: the thread lets go of it when it can.
+        self._thread.join(_LONGEST_FAREWELL)
+
+    def _run(self, grabber: Grabber) -> None:
+        """The reader thread: hand over every picture, and find the camera again when it is lost."""
+        index = 0
+        delay = self._first_delay
+        while not self._closed.is_set():
+            image = grabber.grab()
+            if image is not None:
+                self._hand_over(Frame(self._options.apply(image), index, time.monotonic()))
+                index += 1
+                delay = self._first_delay
+                continue
+            grabber.release()
+            logger.warning("%s: lost after %d frames; trying again", self.name, index)
+            found = self._find_again(delay)
+            if found is None:
+                return
+            # A camera that opens and gives nothing must not be opened in a tight loop.
+            grabber, delay = found
+        grabber.release()
+
+    def _hand_over(self, frame: Frame) -> None:
+        with self._arrived:
+            if self._newest is not None:
+                self.dropped += 1
+            self._newest = frame
+            self._arrived.notify_all()
+
+    def _find_again(self, delay: float) -> tuple[Grabber, float] | None:
+        """The camera opened again, and the delay before the next try; None once closed."""
+        while not self._closed.wait(delay):
+            delay = min(2 * delay, _LONGEST_DELAY)
+            try:
+                grabber = self._connect()
+            except SourceError as error:
+                logger.info("%s; next try in %.1f s", error, delay)
+                continue
+            self.reconnects += 1
+            logger.info("%s: opened again", self.name)
+            return grabber, delay
+        return None

@@ -1,0 +1,17 @@
+"""Keep OpenCV's and FFmpeg's own messages from burying the one line that says what is wrong.
+
+Importing this module is enough. Whoever wants the messages sets OPENCV_LOG_LEVEL or OPENCV_FFMPEG_LOGLEVEL.
+"""
+
+from __future__ import annotations
+
+import os
+
+import cv2
+
+_AV_LOG_QUIET = "-8"
+
+if "OPENCV_LOG_LEVEL" not in os.environ:
+    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+# Read by OpenCV when FFmpeg is first used.
+os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", _AV_LOG_QUIET)
