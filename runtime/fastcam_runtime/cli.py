@@ -1,0 +1,82 @@
+"""The command `fastcam`: one parser, one place where errors become one line and exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+from .errors import FastcamError
+
+_EXPORT_COMMANDS = {
+    "export": "put saliency maps into an ONNX file",
+    "inspect": "show the scales of a network, or what a grafted file contains",
+    "demo": "the shipped model on the shipped clip",
+    "tune": "fit the weights of the scales to your pictures",
+}
+"""Commands of the package for workstations; it is imported only when one of them is chosen."""
+
+_OF_EXPORT_EXTRA = ("onnx", "onnx_ir", "onnxscript")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code (0, 2 for a user's mistake, 130 after Ctrl-C)."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    try:
+        return _dispatch(argv)
+    except FastcamError as error:
+        print(f"fastcam: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone; Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(argv: list[str]) -> int:
+    if argv and argv[0] in _EXPORT_COMMANDS:
+        return _run_export_command(argv)
+    args = _parser().parse_args(argv)
+    code: int | None = args.handler(args)
+    return code or 0
+
+
+def _run_export_command(argv: list[str]) -> int:
+    try:
+        export_cli = importlib.import_module("fastcam_export.cli")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in (*_OF_EXPORT_EXTRA, "fastcam_export"):
+            raise
+        missing = error.name.partition(".")[0]
+        raise FastcamError(f"{argv[0]} needs {missing}: pip install 'fastcam-edge[export]'") from error
+    code: int | None = export_cli.main(argv)
+    return code or 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fastcam",
+        description="Saliency maps inside the ONNX file you deploy.",
+        epilog="'fastcam COMMAND --help' shows the options of a command, with examples.",
+    )
+    parser.add_argument("--version", action="version", version=f"fastcam {_version()}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, text in _EXPORT_COMMANDS.items():
+        commands.add_parser(name, help=text, add_help=False)
+    return parser
+
+
+def _version() -> str:
+    try:
+        return metadata.version("fastcam-edge")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,208 @@
+"""One frame in, one explanation out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+
+from . import contract
+from .classes import find_class
+from .errors import FastcamError, ModelError
+from .model import Model
+from .preprocess import Array, Geometry, Preprocessor
+
+_DTYPES = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+    "tensor(uint8)": np.uint8,
+}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What the network saw in one frame, and where.
+
+    Maps are at the network's input size (the scales at their own): `geometry`, or `overlay`, brings them back
+    onto the frame.
+    """
+
+    logits: Array
+    """The scores of all classes as the network gives them, one-dimensional."""
+    index: int
+    """The class explained: the one asked for, else the one with the highest score."""
+    label: str
+    """Its label, or its index as text in a file without labels."""
+    score: float
+    """Its probability, 0…1."""
+    maps: Mapping[str, Array]
+    """By output name (`saliency_map`, …): H×W float32 in 0…1; `saliency_lovi` is H×W×3 uint8 RGB."""
+    timings: Mapping[str, float]
+    """Milliseconds by stage: `preprocess`, `inference`."""
+    geometry: Geometry
+
+
+class Explainer:
+    """A grafted model, ready for frames. One thread at a time may call it.
+
+    Args:
+        path: A file made by `fastcam export` (.onnx, or .ort converted from it).
+        threads: Threads for one frame; by default the physical cores, four at most.
+        provider: `auto`, `cpu`, `cuda`…: see `fastcam_runtime.providers`.
+        outputs: Words of `contract.OUTPUTS`; only these maps are computed. None: all that the file has.
+        native: Use the compiled SMOE kernel where it was built.
+
+    Raises:
+        ModelError: The file is missing, damaged, was never grafted or lacks one of `outputs`.
+
+    Example:
+        >>> explain = Explainer("model.fastcam.onnx")  # doctest: +SKIP
+        >>> explanation = explain(cv2.imread("photo.jpg"))  # doctest: +SKIP
+        >>> explanation.label, explanation.maps["saliency_map"].shape  # doctest: +SKIP
+        ('koala', (224, 224))
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        threads: int | None = None,
+        provider: str = "auto",
+        outputs: Iterable[str] | None = None,
+        *,
+        native: bool = True,
+    ) -> None:
+        self.model = Model(Path(path), threads=threads, provider=provider, native=native)
+        self.metadata = self.model.metadata
+        self.outputs = self.model.words if outputs is None else tuple(outputs)
+        session = self.model.session(self.outputs)
+        image = next((i for i in session.get_inputs() if i.name == self.metadata.image.name), None)
+        if image is None or image.type not in _DTYPES:
+            found = "is not there" if image is None else f"takes {image.type}"
+            raise ModelError(f"{path}: its image input {self.metadata.image.name!r} {found}")
+        batch = image.shape[0] if image.shape else None
+        self._batch = batch if isinstance(batch, int) else None
+        self._preprocess = Preprocessor(
+            self.metadata.image,
+            self.metadata.preprocess,
+            self.metadata.resize,
+            _DTYPES[image.type],
+            self._batch or 1,
+        )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the classes; empty in a file without."""
+        return self.metadata.labels
+
+    def __call__(self, frame: Array) -> Explanation:
+        """Explain the class with the highest score.
+
+        Args:
+            frame: uint8, H×W×3 BGR as OpenCV reads it; H×W gray and H×W×4 BGRA are taken too.
+        """
+        return self.explain(frame)[0]
+
+    def explain(
+        self,
+        frame: Array,
+        classes: Sequence[int | str] | None = None,
+        outputs: Sequence[str] | None = None,
+    ) -> list[Explanation]:
+        """One explanation per class asked for.
+
+        Args:
+            frame: As in a plain call.
+            classes: Indices, labels or unique parts of labels; None for the class with the highest score.
+            outputs: Words of `contract.OUTPUTS` for this frame only, `()` for none. Each new choice opens a
+                session of its own, which is kept.
+
+        Raises:
+            ClassError: No such class; nothing was run.
+            ModelError: Classes were asked for, but the file has no class maps.
+        """
+        wanted = self.outputs if outputs is None else tuple(outputs)
+        indices = None if classes is None else [self.class_index(choice) for choice in classes]
+        session = self.model.session(wanted)
+        started = time.perf_counter()
+        tensor, geometry = self._preprocess(frame)
+        ready = time.perf_counter()
+        results = self._run(session, wanted, tensor, indices)
+        finished = time.perf_counter()
+        share = 1e3 / len(results) if results else 0.0
+        timings = {"preprocess": (ready - started) * share, "inference": (finished - ready) * share}
+        return [
+            self._explanation(result, None if indices is None else indices[i], timings, geometry)
+            for i, result in enumerate(results)
+        ]
+
+    def class_index(self, choice: int | str) -> int:
+        """The class that `choice` names, checked before anything runs.
+
+        Raises:
+            ClassError: There is no such class, or several fit.
+            ModelError: The file has no class maps.
+        """
+        if not self.model.has_class_input:
+            export = f"fastcam export {self.model.path.name} --outputs cam,fastcam"
+            raise ModelError(f"{self.model.path} has no class maps; export the original again with: {export}")
+        return find_class(choice, self.labels, self.model.class_count)
+
+    def _run(
+        self, session: ort.InferenceSession, wanted: Sequence[str], tensor: Array, classes: list[int] | None
+    ) -> list[dict[str, Array]]:
+        """The outputs by name, without the batch dimension: one dictionary per class."""
+        names = [self.metadata.scores, *self.model.output_names(wanted)]
+        feed: dict[str, Any] = {self.metadata.image.name: tensor}
+        if classes is None or not self.model.reads_class(session):
+            results = [dict(zip(names, (a[0] for a in _call(session, names, feed)), strict=True))]
+            return results * (1 if classes is None else len(classes))
+        if self._batch is None and len(classes) > 1:
+            feed[self.metadata.image.name] = np.repeat(tensor, len(classes), axis=0)
+            feed[contract.CLASS_INPUT] = np.array(classes, np.int64)
+            arrays = _call(session, names, feed)
+            return [dict(zip(names, (a[i] for a in arrays), strict=True)) for i in range(len(classes))]
+        results = []
+        for index in classes:
+            feed[contract.CLASS_INPUT] = np.full(tensor.shape[0], index, np.int64)
+            results.append(dict(zip(names, (a[0] for a in _call(session, names, feed)), strict=True)))
+        return results
+
+    def _explanation(
+        self, result: dict[str, Array], index: int | None, timings: dict[str, float], geometry: Geometry
+    ) -> Explanation:
+        maps = dict(result)
+        logits = maps.pop(self.metadata.scores).reshape(-1)
+        index = int(np.argmax(logits)) if index is None else index
+        if index >= logits.size:
+            raise FastcamError(f"no class {index}; the network has {logits.size}")
+        return Explanation(
+            logits=logits,
+            index=index,
+            label=self.labels[index] if index < len(self.labels) else str(index),
+            score=self._probability(logits, index),
+            maps=MappingProxyType(maps),
+            timings=MappingProxyType(dict(timings)),
+            geometry=geometry,
+        )
+
+    def _probability(self, logits: Array, index: int) -> float:
+        if self.metadata.scores_are == "probabilities":
+            return float(logits[index])
+        exact = logits.astype(np.float64)
+        exponentials = np.exp(exact - exact.max())
+        return float(exponentials[index] / exponentials.sum())
+
+
+def _call(session: ort.InferenceSession, names: list[str], feed: dict[str, Any]) -> list[Array]:
+    try:
+        arrays: list[Array] = session.run(names, feed)
+    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
+        raise ModelError(f"onnxruntime failed on a frame: {str(error).strip().splitlines()[0]}") from error
+    return arrays

@@ -1,0 +1,137 @@
+"""Draw a map over the frame it belongs to, at the frame's own size and geometry."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from . import colormaps
+from .errors import FastcamError
+from .preprocess import Array, Geometry, check_frame
+
+BLENDS = ("colour", "paper")
+"""`colour` lays the map over the frame in its colours; `paper` over a gray one, as in the paper's figures."""
+
+PAPER_GRAY = 0.25
+"""The share of the gray frame in the blend `paper`; the map has the rest."""
+
+
+class Overlay:
+    """Draws maps over frames, in buffers that are reused while the frame size stays the same.
+
+    Outside of what the network saw (the resize `crop`), the frame is darkened as if the map were black there.
+
+    Args:
+        colormap: A name of `colormaps.COLORMAPS`.
+        alpha: The share of the map in the picture, 0…1; the blend `paper` has its own.
+        blend: `colour` or `paper`.
+
+    Raises:
+        FastcamError: One of them is not possible.
+    """
+
+    def __init__(self, colormap: str = colormaps.DEFAULT, alpha: float = 0.5, blend: str = "colour") -> None:
+        if not 0 <= alpha <= 1:
+            raise FastcamError(f"alpha is {alpha}, not between 0 and 1")
+        if blend not in BLENDS:
+            raise FastcamError(f"no blend {blend!r}; one of {', '.join(BLENDS)}")
+        self._table = colormaps.table(colormap)
+        self._gray_frame = blend == "paper"
+        self._alpha = 1 - PAPER_GRAY if blend == "paper" else alpha
+        self._heat: Array = np.zeros((0, 0, 3), np.uint8)
+        self._picture = self._heat
+        self._seen: object = None
+
+    def draw(self, frame: Array, saliency: Array, geometry: Geometry | None = None) -> Array:
+        """The frame with the map over it.
+
+        Args:
+            frame: uint8; H×W, H×W×3 BGR or H×W×4 BGRA.
+            saliency: h×w in 0…1, or h×w×3 uint8 RGB (LOVI).
+            geometry: The explanation's; without it the map covers the whole frame.
+
+        Returns:
+            H×W×3 BGR uint8, overwritten by the next call.
+        """
+        heat = self.heat(saliency, geometry or _whole(frame, saliency))
+        base = to_gray(frame) if self._gray_frame else to_bgr(frame)
+        cv2.addWeighted(base, 1 - self._alpha, heat, self._alpha, 0, dst=self._picture)
+        return self._picture
+
+    def heat(self, saliency: Array, geometry: Geometry) -> Array:
+        """The map alone in its colours, at the frame's size, black outside of what the network saw.
+
+        Returns:
+            H×W×3 BGR uint8, overwritten by the next call.
+        """
+        self._fit(geometry)
+        target = geometry.seen.of(self._heat)
+        size = (geometry.seen.width, geometry.seen.height)
+        part = geometry.undo(saliency)
+        if part.ndim == 3:
+            cv2.resize(cv2.cvtColor(part, cv2.COLOR_RGB2BGR), size, dst=target)
+        else:
+            # As bytes before it grows: the values end up as one of 256 colours either way.
+            levels = cv2.resize(cv2.convertScaleAbs(part, alpha=255), size, dst=self._levels)
+            cv2.applyColorMap(levels, self._table, dst=target)
+        return self._heat
+
+    def _fit(self, geometry: Geometry) -> None:
+        """Have buffers for this geometry, black where nothing will be drawn."""
+        if self._seen == (geometry.frame, geometry.seen):
+            return
+        self._seen = (geometry.frame, geometry.seen)
+        self._heat = np.zeros((*geometry.frame, 3), np.uint8)
+        self._picture = np.empty_like(self._heat)
+        self._levels: Array = np.empty((geometry.seen.height, geometry.seen.width), np.uint8)
+
+
+def overlay(
+    frame: Array,
+    saliency: Array,
+    geometry: Geometry | None = None,
+    *,
+    colormap: str = colormaps.DEFAULT,
+    alpha: float = 0.5,
+    blend: str = "colour",
+) -> Array:
+    """The frame with the map over it, as a new picture; `Overlay` does the same for many frames.
+
+    Args:
+        frame: uint8; H×W×3 BGR, gray or BGRA.
+        saliency: A map of an `Explanation`.
+        geometry: `explanation.geometry`; needed where the model was exported with `crop` or `letterbox`.
+        colormap: A name of `colormaps.COLORMAPS`.
+        alpha: The share of the map in the picture, 0…1.
+        blend: `colour`, or `paper` for the paper's: a gray frame at 25 %.
+
+    Example:
+        >>> import numpy as np
+        >>> overlay(np.zeros((480, 640, 3), np.uint8), np.ones((224, 224), np.float32)).shape
+        (480, 640, 3)
+    """
+    return Overlay(colormap, alpha, blend).draw(frame, saliency, geometry)
+
+
+def to_bgr(frame: Array) -> Array:
+    """A gray, BGR or BGRA frame as BGR (itself if it is one)."""
+    frame = check_frame(frame)
+    if frame.ndim == 2:
+        frame = cv2.cvtColor(frame, cv2.COLOR_GRAY2BGR)
+    elif frame.shape[2] == 4:
+        frame = cv2.cvtColor(frame, cv2.COLOR_BGRA2BGR)
+    return frame
+
+
+def to_gray(frame: Array) -> Array:
+    """The frame without its colours, still with three channels."""
+    frame = check_frame(frame)
+    if frame.ndim == 3:
+        frame = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY if frame.shape[2] == 3 else cv2.COLOR_BGRA2GRAY)
+    gray: Array = cv2.cvtColor(frame, cv2.COLOR_GRAY2BGR)
+    return gray
+
+
+def _whole(frame: Array, saliency: Array) -> Geometry:
+    size = check_frame(frame).shape[:2]
+    return Geometry.lay((size[0], size[1]), (saliency.shape[0], saliency.shape[1]), "stretch")

@@ -1,0 +1,180 @@
+"""From a frame of any size to the network's input tensor, and the geometry that leads back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from .contract import ImageInput, Preprocess
+from .errors import ModelError, SourceError
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Rect:
+    """A rectangle in pixels: left, top, width, height."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    def of(self, image: Array) -> Array:
+        """The part of `image` (H×W or H×W×C) inside the rectangle, as a view."""
+        return image[self.y : self.y + self.height, self.x : self.x + self.width]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """How a frame was laid on the input: the pixels in `seen` went to the pixels in `placed`.
+
+    `seen` is a rectangle of the frame and `placed` one of the input, so that a map at the input's size is
+    brought back by cutting out `placed` and resizing it to `seen`.
+    """
+
+    frame: tuple[int, int]
+    """Height and width of the frame."""
+    input: tuple[int, int]
+    """Height and width of the network's input."""
+    seen: Rect
+    placed: Rect
+
+    @classmethod
+    def lay(cls, frame: tuple[int, int], size: tuple[int, int], resize: str) -> Geometry:
+        """Lay a frame on an input of `size` by `stretch`, `crop` (its centre) or `letterbox` (with bars)."""
+        (h, w), (height, width) = frame, size
+        seen, placed = Rect(0, 0, w, h), Rect(0, 0, width, height)
+        if resize == "crop":
+            seen = _centred(_fit((height, width), frame), frame)
+        elif resize == "letterbox":
+            placed = _centred(_fit(frame, size), size)
+        return cls(frame, size, seen, placed)
+
+    def undo(self, image: Array) -> Array:
+        """The part of a map that shows the frame, at the map's own resolution (a view where sizes match)."""
+        if image.shape[:2] != self.input:
+            image = cv2.resize(image, self.input[::-1], interpolation=cv2.INTER_LINEAR)
+        return self.placed.of(image)
+
+
+def _fit(shape: tuple[int, int], room: tuple[int, int]) -> tuple[int, int]:
+    """The largest height and width in the proportions of `shape` inside `room`."""
+    (h, w), (height, width) = shape, room
+    scale = min(height / h, width / w)
+    return max(1, min(height, round(h * scale))), max(1, min(width, round(w * scale)))
+
+
+def _centred(size: tuple[int, int], room: tuple[int, int]) -> Rect:
+    return Rect((room[1] - size[1]) // 2, (room[0] - size[0]) // 2, size[1], size[0])
+
+
+class Preprocessor:
+    """Turns uint8 frames into the input tensor, in buffers that are reused from frame to frame.
+
+    The values are `(x − mean) / std`, looked up in a table of 256 entries per channel: exact, and one pass.
+    Letterbox bars are 0, the value of the mean colour.
+
+    Args:
+        image: Name, layout and size of the input.
+        preprocess: Channel order, mean and std.
+        resize: `stretch`, `crop` or `letterbox`.
+        dtype: Element type of the input: float32, float16, float64 or uint8.
+        batch: First dimension of the tensor; the frame goes to item 0.
+    """
+
+    def __init__(
+        self,
+        image: ImageInput,
+        preprocess: Preprocess,
+        resize: str = "stretch",
+        dtype: npt.DTypeLike = np.float32,
+        batch: int = 1,
+    ) -> None:
+        if image.channels != len(preprocess.mean):
+            raise ModelError(f"the input has {image.channels} channels, its preprocessing {preprocess.order}")
+        self._image = image
+        self._order = preprocess.order
+        self._resize = resize
+        self._tables = _tables(preprocess, np.dtype(dtype))
+        self._planar = image.layout != "NHWC"
+        shape = (image.channels, image.height, image.width)
+        shape = shape if self._planar else (image.height, image.width, image.channels)
+        self._tensor: Array = np.zeros((batch, *shape), dtype)
+        self._geometry: Geometry | None = None
+
+    def __call__(self, frame: Array) -> tuple[Array, Geometry]:
+        """The input tensor and the geometry. The tensor is overwritten by the next call."""
+        frame = check_frame(frame)
+        geometry = self._lay(frame.shape[:2])
+        small = _shrink(geometry.seen.of(frame), (geometry.placed.width, geometry.placed.height))
+        planes = _planes(small, self._order)
+        # cv2 knows no float16: the table's bits are copied as uint16.
+        item = self._tensor[0].view(self._tables.dtype)
+        if self._planar:
+            for plane, table, target in zip(planes, self._tables, item, strict=True):
+                cv2.LUT(plane, table, dst=geometry.placed.of(target))
+        else:
+            target = geometry.placed.of(item)
+            for c, (plane, table) in enumerate(zip(planes, self._tables, strict=True)):
+                target[..., c] = cv2.LUT(plane, table)
+        return self._tensor, geometry
+
+    def _lay(self, size: tuple[int, int]) -> Geometry:
+        """The geometry for frames of `size`, kept until the size changes."""
+        if self._geometry is None or self._geometry.frame != size:
+            self._geometry = Geometry.lay(size, (self._image.height, self._image.width), self._resize)
+            self._tensor.fill(0)
+        return self._geometry
+
+
+def check_frame(frame: Array) -> Array:
+    """The frame as H×W or H×W×3 or H×W×4 uint8; anything else is refused."""
+    if not isinstance(frame, np.ndarray) or frame.dtype != np.uint8:
+        kind = frame.dtype if isinstance(frame, np.ndarray) else type(frame).__name__
+        raise SourceError(f"a frame must be a uint8 array, not {kind}")
+    if frame.ndim == 3 and frame.shape[2] == 1:
+        frame = frame[..., 0]
+    if not (frame.ndim == 2 or (frame.ndim == 3 and frame.shape[2] in (3, 4))) or frame.size == 0:
+        raise SourceError(
+            f"a frame must be H×W, H×W×3 (BGR) or H×W×4 (BGRA), not {'×'.join(map(str, frame.shape))}"
+        )
+    return frame
+
+
+def _tables(preprocess: Preprocess, dtype: np.dtype[Any]) -> Array:
+    """Per channel, the value of the tensor for each of the 256 values of a pixel."""
+    mean, std = np.array(preprocess.mean)[:, None], np.array(preprocess.std)[:, None]
+    values = (np.arange(256.0) - mean) / std
+    if dtype == np.uint8:
+        values = np.clip(np.rint(values), 0, 255)
+    table: Array = values.astype(dtype)
+    return table.view(np.uint16) if dtype == np.float16 else table
+
+
+def _shrink(image: Array, size: tuple[int, int]) -> Array:
+    """Resize to `size` (width, height): halved by averaging while it is twice too large, then bilinear.
+
+    The averaging keeps fine texture from aliasing, at a tenth of the time of `INTER_AREA`.
+    """
+    height, width = image.shape[:2]
+    while height >= 2 * size[1] and width >= 2 * size[0] and height % 2 == 0 and width % 2 == 0:
+        height, width = height // 2, width // 2
+        image = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
+    if (width, height) != size:
+        image = cv2.resize(image, size, interpolation=cv2.INTER_LINEAR)
+    return image
+
+
+def _planes(image: Array, order: str) -> list[Array]:
+    """The channels of a gray, BGR or BGRA picture, in the network's order."""
+    if image.ndim == 2:
+        return [image] * (1 if order == "GRAY" else 3)
+    if order == "GRAY":
+        return [cv2.cvtColor(image, cv2.COLOR_BGR2GRAY if image.shape[2] == 3 else cv2.COLOR_BGRA2GRAY)]
+    blue, green, red = cv2.split(image)[:3]
+    return [blue, green, red] if order == "BGR" else [red, green, blue]

@@ -1,0 +1,131 @@
+"""Open onnxruntime sessions, with every way that can fail put into one line."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+
+import onnxruntime as ort
+
+from . import providers
+from .contract import METADATA_KEY, Metadata
+from .errors import ModelError
+
+MAX_DEFAULT_THREADS = 4
+
+
+def default_threads() -> int:
+    """The physical cores this process may use, four at most: more rarely helps a network at batch 1."""
+    try:
+        cpus = os.sched_getaffinity(0)
+    except AttributeError:  # only Linux has it
+        cpus = set(range(os.cpu_count() or 1))
+    cores = set()
+    for cpu in cpus:
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        try:
+            cores.add(siblings.read_text())
+        except OSError:
+            cores.add(str(cpu))
+    return max(1, min(MAX_DEFAULT_THREADS, len(cores)))
+
+
+def open_session(
+    path: Path,
+    *,
+    data: bytes | None = None,
+    threads: int | None = None,
+    provider: str = "auto",
+    native: bool = True,
+) -> ort.InferenceSession:
+    """A session for the file at `path`, or for `data` cut out of it (external weights lie beside `path`).
+
+    An accelerator that fails to start is replaced by the CPU: `session.get_providers()[0]` says what runs.
+
+    Args:
+        path: The `.onnx` or `.ort` file.
+        data: The bytes of a model cut out of that file.
+        threads: Threads that share one operator; None for `default_threads()`.
+        provider: A name of `providers.NAMES`, or `auto`.
+        native: Use the compiled SMOE kernel where it was built.
+
+    Raises:
+        ModelError: The file is missing, unreadable or not a model that onnxruntime can run.
+        FastcamError: The provider is not available.
+    """
+    if threads is not None and threads < 1:
+        raise ModelError(f"{threads} threads: at least 1 is needed")
+    chosen = list(providers.choose(provider))
+    check_readable(path)
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = default_threads() if threads is None else threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # failures are raised; the log would only repeat them
+    if native:
+        register_native(options)
+    if data is not None:
+        folder = str(path.resolve().parent)
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+    model = str(path) if data is None else data
+    try:
+        return _start(model, options, chosen)
+    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
+        raise ModelError(f"{path}: onnxruntime cannot run it: {_first_line(error)}") from error
+
+
+def _start(model: str | bytes, options: ort.SessionOptions, chosen: list[str]) -> ort.InferenceSession:
+    try:
+        return ort.InferenceSession(model, options, providers=chosen)
+    except Exception:
+        if chosen == [providers.CPU]:
+            raise
+        return ort.InferenceSession(model, options, providers=[providers.CPU])
+
+
+def register_native(options: ort.SessionOptions) -> str | None:
+    """Offer the compiled kernels to a session; their library's path, or None where there is none."""
+    try:
+        native = importlib.import_module(".native", __package__)
+    except ImportError:
+        return None
+    library: str | None = native.register(options)
+    return library
+
+
+def check_readable(path: Path) -> None:
+    """Refuse what cannot be a model file, before onnxruntime words it in its own way."""
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise ModelError(f"{path}: the file is empty")
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such file") from None
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read_metadata(session: ort.InferenceSession, path: Path) -> Metadata:
+    """What the exporter wrote into the file.
+
+    Raises:
+        ModelError: The file was never grafted; the message tells the command that does it.
+    """
+    text = session.get_modelmeta().custom_metadata_map.get(METADATA_KEY)
+    if text is None:
+        raise ModelError(f"{path} has no saliency maps yet; add them with: fastcam export {path}")
+    return Metadata.from_json(text)
+
+
+def describe(session: ort.InferenceSession, path: Path) -> str:
+    """One line: which file runs where, on how many threads."""
+    options: Any = session.get_session_options()
+    threads = options.intra_op_num_threads
+    provider = providers.short_name(session.get_providers()[0])
+    return f"{path.name} on {provider}, {threads} thread{'' if threads == 1 else 's'}"
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
