@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ..controls import Controls
-from ..errors import SinkError
+from ..errors import SinkError, closest
 from .base import Sink
+from .images import FOLDER_PATTERN, IMAGE_SUFFIXES, ImageFile, NumberedImages
 from .null import NullSink
+from .video import CODECS, VideoFile
+
+SCHEMES = ("display", "http", "null")
 
 
 def open_sink(uri: str, *, fps: float, controls: Controls, token: str | None = None) -> Sink:
     """Open what `uri` names.
 
+    | uri | sink |
+    |---|---|
+    | `display://` | a window |
+    | `http://:8000`, `http://0.0.0.0:8000` | a live page, for this machine or for the network |
+    | `out.mp4`, `out.avi`, `out.mkv` | a video |
+    | `out.png` | one picture |
+    | `frames/%04d.png`, `folder/` | every picture in a file of its own |
+    | `null://` | nothing |
+
     Args:
-        uri: `display://`, `out.mp4` (.avi, .mkv), `frames/%04d.png`, `folder/`, `out.png`,
-            `http://[host]:port` for the live page, or `null://`.
+        uri: One of the above.
         fps: The rate that a recorded video declares.
         controls: What the keys of a window and the buttons of a live page change.
         token: The password of the live page; other sinks have no use for it.
@@ -21,6 +35,39 @@ def open_sink(uri: str, *, fps: float, controls: Controls, token: str | None = N
     Raises:
         SinkError: there is no such sink, or it cannot be written.
     """
+    scheme, separator, _ = uri.partition("://")
+    if not separator:
+        return _open_file(uri, fps)
     if uri == "null://":
         return NullSink()
-    raise SinkError(f"{uri}: no such output")
+    if uri == "display://":
+        from .window import Window
+
+        return Window(controls)
+    if scheme == "http":
+        from .live_page import LivePage
+
+        return LivePage(uri, controls, token)
+    raise SinkError(
+        f"{uri}: no such output; there are display://, http://[host]:port, null:// and files"
+        f"{closest(scheme, SCHEMES)}"
+    )
+
+
+def _open_file(name: str, fps: float) -> Sink:
+    if not name:
+        raise SinkError("the output is an empty text")
+    path = Path(name).expanduser()
+    if name.endswith("/") or path.is_dir():
+        return NumberedImages(str(path / FOLDER_PATTERN))
+    if "%" in name:
+        return NumberedImages(str(path))
+    suffix = path.suffix.lower()
+    if suffix in CODECS:
+        return VideoFile(path, fps)
+    if suffix in IMAGE_SUFFIXES:
+        return ImageFile(path)
+    raise SinkError(
+        f"{name}: cannot tell what to write by the ending {suffix!r}; there are "
+        f"{', '.join((*CODECS, *IMAGE_SUFFIXES))}, folder/ and frames/%04d.png"
+    )

@@ -1,0 +1,75 @@
+"""Pictures as image files: one, or a numbered row of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import cv2
+
+from ..errors import SinkError
+from ..sources import quiet as _quiet  # noqa: F401
+from ..sources.base import Image
+from .atomic import prepare_folder, write_whole
+from .base import Sink, Status
+
+IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+FOLDER_PATTERN = "%06d.jpg"
+_NUMBER = re.compile(r"%0?\d*d")
+
+
+def save_image(path: Path, picture: Image) -> None:
+    """Write `picture` in the format of the path's suffix; the file appears whole or not at all.
+
+    Raises:
+        SinkError: the format cannot be written, or the disk is full.
+    """
+    try:
+        encodable, content = cv2.imencode(path.suffix, picture)
+    except cv2.error:
+        encodable = False
+    if not encodable:
+        raise SinkError(
+            f"{path}: OpenCV cannot write a {path.suffix} of {picture.shape[1]}x{picture.shape[0]}"
+        )
+    write_whole(path, content.tobytes())
+
+
+class ImageFile(Sink):
+    """One picture in one file; a second picture is refused."""
+
+    def __init__(self, path: Path) -> None:
+        prepare_folder(path.parent, str(path))
+        self._path = path
+        self._written = False
+
+    def write(self, picture: Image, status: Status) -> None:
+        if self._written:
+            numbered = self._path.with_name(f"{self._path.stem}-%04d{self._path.suffix}")
+            raise SinkError(
+                f"{self._path}: holds one picture, and the input has more; say {numbered} for all"
+            )
+        save_image(self._path, picture)
+        self._written = True
+
+
+class NumberedImages(Sink):
+    """Every picture in a file of its own, counted from 0.
+
+    Args:
+        pattern: A path whose last part holds one number, as in `frames/%04d.png`.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        path = Path(pattern)
+        if len(_NUMBER.findall(path.name)) != 1 or path.name.count("%") != 1 or "%" in str(path.parent):
+            raise SinkError(f"{pattern}: needs exactly one number in the file's name, as in frames/%04d.png")
+        if path.suffix.lower() not in IMAGE_SUFFIXES:
+            raise SinkError(f"{pattern}: {path.suffix!r} is not one of {', '.join(IMAGE_SUFFIXES)}")
+        prepare_folder(path.parent, pattern)
+        self._path = path
+        self._count = 0
+
+    def write(self, picture: Image, status: Status) -> None:
+        save_image(self._path.with_name(self._path.name % self._count), picture)
+        self._count += 1

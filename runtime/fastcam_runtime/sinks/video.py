@@ -1,0 +1,113 @@
+"""Recording to a video file that plays whatever happens."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+
+from ..errors import SinkError
+from ..sources import quiet as _quiet  # noqa: F401
+from ..sources.base import Image
+from .atomic import beside, prepare_folder
+from .base import Sink, Status
+
+CODECS = {
+    ".mp4": ("mp4v", "avc1"),
+    ".mov": ("mp4v", "avc1"),
+    ".mkv": ("mp4v", "MJPG"),
+    ".avi": ("MJPG", "XVID"),
+}
+"""Per container, the codecs to try: first the one that every build of OpenCV has."""
+
+_RESERVE = 8 * 2**20
+_RESERVE_PER_FRAME = 64
+"""Bytes of disk kept free to end the file with: its index, and what is still in memory."""
+
+
+def free_space(folder: Path) -> int:
+    """Bytes that can still be written in `folder`."""
+    return shutil.disk_usage(folder).free
+
+
+class VideoFile(Sink):
+    """A video; it takes its place under `path` when it is closed, whole and playable, or never.
+
+    The size is the first picture's, made even as codecs want it; a picture of another size is fitted in.
+    OpenCV does not report a failed write, so the recording ends while there is room left to finish it.
+    """
+
+    def __init__(self, path: Path, fps: float, free: Callable[[Path], int] = free_space) -> None:
+        prepare_folder(path.parent, str(path))
+        self._path = path
+        self._part = beside(path)
+        # MPEG-4 counts time in at most 65535 ticks per second, so few digits can follow the point.
+        self._fps = round(fps, 2) if fps > 60 else round(fps, 3)
+        self._free = free
+        self._writer: cv2.VideoWriter | None = None
+        self._size = (0, 0)
+        self._count = 0
+
+    def write(self, picture: Image, status: Status) -> None:
+        if self._free(self._path.parent) < _RESERVE + _RESERVE_PER_FRAME * self._count:
+            raise SinkError(f"{self._path}: the disk is full; recording ends after {self._count} pictures")
+        if self._writer is None:
+            height, width = picture.shape[:2]
+            self._size = (width + width % 2, height + height % 2)
+            self._writer = self._open()
+        self._writer.write(fit(picture, self._size))
+        self._count += 1
+
+    def close(self) -> None:
+        if self._writer is None:
+            return
+        self._writer.release()
+        self._writer = None
+        if not _plays(self._part):
+            self._part.unlink(missing_ok=True)
+            raise SinkError(f"{self._path}: the recording could not be finished (is the disk full?)")
+        try:
+            self._part.replace(self._path)
+        except OSError as error:
+            raise SinkError(f"{self._path}: {error.strerror}; the recording is in {self._part}") from error
+
+    def _open(self) -> cv2.VideoWriter:
+        for codec in CODECS[self._path.suffix.lower()]:
+            writer = cv2.VideoWriter(str(self._part), cv2.VideoWriter.fourcc(*codec), self._fps, self._size)
+            if writer.isOpened():
+                return writer
+        self._part.unlink(missing_ok=True)
+        raise SinkError(
+            f"{self._path}: OpenCV cannot record {self._size[0]}x{self._size[1]} at {self._fps} per second "
+            f"as {self._path.suffix}; there are {', '.join(CODECS)}"
+        )
+
+
+def fit(picture: Image, size: tuple[int, int]) -> Image:
+    """The picture in a frame of `size` (width, height): as it is, its edge doubled, or scaled with bars."""
+    height, width = picture.shape[:2]
+    if (width, height) == size:
+        return picture
+    right, below = size[0] - width, size[1] - height
+    if {right, below} <= {0, 1}:
+        doubled: Image = cv2.copyMakeBorder(picture, 0, below, 0, right, cv2.BORDER_REPLICATE)
+        return doubled
+    scale = min(size[0] / width, size[1] / height)
+    width, height = max(1, round(width * scale)), max(1, round(height * scale))
+    picture = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
+    left, above = (size[0] - width) // 2, (size[1] - height) // 2
+    barred: Image = cv2.copyMakeBorder(
+        picture, above, size[1] - height - above, left, size[0] - width - left, cv2.BORDER_CONSTANT
+    )
+    return barred
+
+
+def _plays(path: Path) -> bool:
+    """Whether OpenCV can read the first frame of `path`."""
+    capture = cv2.VideoCapture(str(path))
+    try:
+        return bool(capture.isOpened() and capture.grab())
+    finally:
+        capture.release()

@@ -1,0 +1,96 @@
+"""`display://`: a window, and the keys pressed in it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from typing import ClassVar
+
+import cv2
+
+from ..controls import Controls
+from ..errors import SinkError
+from ..sources import quiet as _quiet  # noqa: F401
+from ..sources.base import Image
+from .base import Sink, Status
+
+TITLE = "fastcam"
+_ESCAPE = 27
+_LARGEST = (1280, 800)
+_ADVICE = "say http://:8000 for a page in the browser, or out.mp4"
+
+
+class Window(Sink):
+    """A window: `q` or Escape ends, space holds, `1`…`9` choose the view, `s` takes a snapshot.
+
+    Closing the window ends the loop, too.
+
+    Raises:
+        SinkError: this OpenCV draws no windows, or there is no display to draw them on.
+    """
+
+    interactive: ClassVar[bool] = True
+
+    def __init__(self, controls: Controls) -> None:
+        if not cv2.currentUIFramework():
+            raise SinkError(f"display://: this OpenCV was built without windows (headless); {_ADVICE}")
+        if sys.platform == "linux":
+            require_display(os.environ)
+        self._controls = controls
+        self._shown = False
+
+    def write(self, picture: Image, status: Status) -> None:
+        if not self._shown:
+            self._show(picture)
+        cv2.imshow(TITLE, picture)
+        # Also the time in which the window is drawn.
+        self.press(cv2.waitKey(1) & 0xFF)
+        if cv2.getWindowProperty(TITLE, cv2.WND_PROP_VISIBLE) < 1:
+            self._controls.request_stop()
+
+    def press(self, key: int) -> None:
+        """React to a key by its character's number."""
+        views = self._controls.views
+        if key in (ord("q"), _ESCAPE):
+            self._controls.request_stop()
+        elif key == ord(" "):
+            self._controls.toggle_paused()
+        elif key == ord("s"):
+            self._controls.request_snapshot()
+        elif ord("1") <= key <= ord("9") and key - ord("1") < len(views):
+            self._controls.set_view(views[key - ord("1")])
+
+    def close(self) -> None:
+        if self._shown:
+            self._shown = False
+            cv2.destroyAllWindows()
+
+    def _show(self, picture: Image) -> None:
+        height, width = picture.shape[:2]
+        scale = min(1.0, _LARGEST[0] / width, _LARGEST[1] / height)
+        cv2.namedWindow(TITLE, cv2.WINDOW_NORMAL | cv2.WINDOW_KEEPRATIO)
+        cv2.resizeWindow(TITLE, max(1, round(width * scale)), max(1, round(height * scale)))
+        self._shown = True
+
+
+def require_display(environment: Mapping[str, str]) -> None:
+    """Raise `SinkError` if no X server answers: the toolkit under OpenCV would end the whole process."""
+    name = environment.get("DISPLAY", "")
+    if not name:
+        if environment.get("WAYLAND_DISPLAY"):
+            return
+        raise SinkError(f"display://: there is no display (DISPLAY is not set); {_ADVICE}")
+    host, _, number = name.rpartition(":")
+    number = number.partition(".")[0]
+    if not number.isdecimal():
+        raise SinkError(f"display://: DISPLAY is {name!r}, which names no display; {_ADVICE}")
+    try:
+        if host in ("", "unix"):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+                probe.connect(f"/tmp/.X11-unix/X{number}")
+        else:
+            socket.create_connection((host, 6000 + int(number)), timeout=3).close()
+    except (OSError, OverflowError) as error:
+        raise SinkError(f"display://: no display answers at {name}; {_ADVICE}") from error
