@@ -19,7 +19,7 @@ MIN_OPSET = 13
 
 
 class Ops:
-    """Records nodes: `op.MatMul(a, b)`, `op.Concat(a, b, axis=1)`, `op.Split(x, s, axis=1, outputs=4)`.
+    """Records nodes: `op.MatMul(a, b)`, `op.Concat(a, b, axis=1)`; one node, one output.
 
     Python numbers and arrays among the inputs become Constant nodes (float32, or int64 for ints).
     """
@@ -32,19 +32,19 @@ class Ops:
     def nodes(self) -> Sequence[ir.Node]:
         return self._tape.nodes
 
-    def __getattr__(self, op_type: str) -> Callable[..., Any]:
+    def __getattr__(self, op_type: str) -> Callable[..., ir.Value]:
         if not op_type[:1].isupper():
             raise AttributeError(op_type)
 
-        def record(*inputs: ir.Value | float | np.ndarray | None, outputs: int = 1, **attributes: Any) -> Any:
+        def record(
+            *inputs: ir.Value | float | Sequence[float] | np.ndarray | None, **attributes: Any
+        ) -> ir.Value:
             values = [v if v is None or isinstance(v, ir.Value) else self.const(v) for v in inputs]
-            if outputs == 1:
-                return self._tape.op(op_type, values, attributes)
-            return self._tape.op_multi_out(op_type, values, attributes, num_outputs=outputs)
+            return self._tape.op(op_type, values, attributes)
 
         return record
 
-    def const(self, value: float | Sequence[int] | np.ndarray) -> ir.Value:
+    def const(self, value: float | Sequence[float] | np.ndarray) -> ir.Value:
         """A Constant node. Floats become float32, ints int64; other arrays keep their type."""
         array = np.asarray(value)
         if array.dtype == np.float64:
@@ -64,6 +64,11 @@ class Ops:
         else:
             result = getattr(self, op_type)(x, axes=list(axes), keepdims=keep)
         return result
+
+    def split(self, x: ir.Value, parts: int, axis: int) -> Sequence[ir.Value]:
+        """Equal parts along `axis`: their number became an attribute in opset 18."""
+        attributes = {"axis": axis, **({"num_outputs": parts} if self.opset >= 18 else {})}
+        return self._tape.op_multi_out("Split", [x], attributes, num_outputs=parts)
 
 
 @dataclass(frozen=True)

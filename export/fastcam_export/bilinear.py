@@ -1,0 +1,99 @@
+"""Bilinear interpolation as matrix products: half-pixel centres, edges replicated, no antialiasing.
+
+Output pixel x reads its map at p = (x + ½)·length/size − ½, kept inside the map, and mixes the two pixels
+around p. So one axis is a product with the matrix max(0, 1 − |p − j|), two values per output pixel.
+The files hold only p, as its integer part and fraction; onnxruntime computes the matrices once, at load.
+Where a size is free the same matrices are computed in every run, p in integer arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx_ir as ir
+
+from .authoring import Ops, Step, make_function
+
+Size = tuple[int | None, int | None]
+"""Height and width, None where they are free."""
+
+
+def is_static(*sizes: Size) -> bool:
+    """Whether all heights and widths are known."""
+    return all(length is not None for size in sizes for length in size)
+
+
+def positions(length: int, size: int) -> np.ndarray:
+    """Where `size` output pixels read `length` input pixels: integer part and fraction, float32 [2,size]."""
+    numerator = np.clip((2 * np.arange(size) + 1) * length - size, 0, 2 * size * (length - 1))
+    whole, rest = np.divmod(numerator, 2 * size)
+    return np.stack([whole, rest / (2 * size)]).astype(np.float32)
+
+
+def free_positions(op: Ops, length: ir.Value, size: ir.Value) -> ir.Value:
+    """`positions` computed in the graph from two int64 scalars."""
+    whole = op.Mul(size, 2)
+    centre = op.Add(op.Mul(op.Range(0, size, 1), 2), 1)
+    numerator = op.Max(op.Sub(op.Mul(centre, length), size), 0)
+    numerator = op.Min(numerator, op.Mul(op.Sub(length, 1), whole))
+    floor = op.Div(numerator, whole)
+    rest = op.Sub(numerator, op.Mul(floor, whole))
+    fraction = op.Div(op.Cast(rest, to=ir.DataType.FLOAT), op.Cast(whole, to=ir.DataType.FLOAT))
+    return op.Concat(
+        op.Unsqueeze(op.Cast(floor, to=ir.DataType.FLOAT), [0]), op.Unsqueeze(fraction, [0]), axis=0
+    )
+
+
+def matrix(op: Ops, position: ir.Value, length: ir.Value) -> ir.Value:
+    """The interpolation matrix, float32 [length,size], from `positions` and the int64 scalar `length`."""
+    floor, fraction = op.split(position, 2, axis=0)
+    j = op.Unsqueeze(op.Cast(op.Range(0, length, 1), to=ir.DataType.FLOAT), [1])
+    # floor − j is exact, so the fraction keeps its digits on large maps too.
+    distance = op.Abs(op.Add(op.Sub(floor, j), fraction))
+    return op.Relu(op.Sub(1.0, distance))
+
+
+def map_lengths(op: Ops, m: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Height and width of a map [N,h,w] as int64 scalars."""
+    shape = op.Shape(m)
+    return op.Gather(shape, 1), op.Gather(shape, 2)
+
+
+def upsample(*, opset: int, size_from: Size, size_to: Size) -> Step:
+    """The step from a map M, float32 [N,h,w], to the same map at another size, [N,H,W].
+
+    With any size free the step has a second data input, `size`: int64 [2], H and W.
+    """
+    doc = "Bilinear interpolation, half-pixel centres, edges replicated."
+    if not is_static(size_from, size_to):
+        function = make_function("UpsampleDynamic", opset, ["M", "size"], _free_body, output="U", doc=doc)
+        return Step(function)
+    constants: Mapping[str, np.ndarray] = {
+        "length": np.array(size_from, np.int64),
+        "rows": positions(*_pair(size_from[0], size_to[0])),
+        "columns": positions(*_pair(size_from[1], size_to[1])),
+    }
+    return Step(make_function("Upsample", opset, ["M", *constants], _body, output="U", doc=doc), constants)
+
+
+def _pair(length: int | None, size: int | None) -> tuple[int, int]:
+    assert length is not None
+    assert size is not None
+    return length, size
+
+
+def _body(op: Ops, m: ir.Value, length: ir.Value, rows: ir.Value, columns: ir.Value) -> ir.Value:
+    height, width = op.Gather(length, 0), op.Gather(length, 1)
+    return _product(op, m, matrix(op, rows, height), matrix(op, columns, width))
+
+
+def _free_body(op: Ops, m: ir.Value, size: ir.Value) -> ir.Value:
+    height, width = map_lengths(op, m)
+    rows = free_positions(op, height, op.Gather(size, 0))
+    columns = free_positions(op, width, op.Gather(size, 1))
+    return _product(op, m, matrix(op, rows, height), matrix(op, columns, width))
+
+
+def _product(op: Ops, m: ir.Value, rows: ir.Value, columns: ir.Value) -> ir.Value:
+    return op.MatMul(op.Transpose(rows, perm=[1, 0]), op.MatMul(m, columns))

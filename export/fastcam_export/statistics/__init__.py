@@ -1,0 +1,49 @@
+"""Statistics over the channels of one pixel: [N,C,H,W] → [N,H,W]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fastcam_runtime.errors import FastcamError, closest
+
+from ..authoring import Step
+from ._smoe import smoe
+
+__all__ = ["PRE_ACTIVATION", "STATISTICS", "statistic"]
+
+_BUILDERS: Mapping[str, Callable[..., Step]] = {"smoe": smoe}
+
+STATISTICS = tuple(_BUILDERS)
+"""The names that `statistic` takes; the first is the default."""
+
+PRE_ACTIVATION: tuple[str, ...] = ()
+"""Statistics of the tensor before the activation function."""
+
+
+def statistic(
+    name: str,
+    *,
+    opset: int,
+    channels: int,
+    height: int | None,
+    width: int | None,
+    epsilon: float,
+    nonnegative: bool,
+) -> Step:
+    """The step from activations X, float32 [N,C,H,W], to the map S, float32 [N,H,W].
+
+    Args:
+        name: One of `STATISTICS`.
+        opset: Opset of the model, 13 or newer.
+        channels: C.
+        height: H, or None where it is free.
+        width: W, or None where it is free.
+        epsilon: Added to the activations where the statistic takes their logarithm.
+        nonnegative: X is known to be ≥ 0, so that the ReLU in front can be left out.
+    """
+    if name not in _BUILDERS:
+        raise FastcamError(f"no statistic named '{name}'{closest(name, STATISTICS)}")
+    build = _BUILDERS[name]
+    return build(
+        opset=opset, channels=channels, height=height, width=width, epsilon=epsilon, nonnegative=nonnegative
+    )

@@ -1,0 +1,84 @@
+"""Bilinear upsampling and the weighted combination, against float64 and against torch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from fastcam_export.bilinear import upsample
+from fastcam_export.combine import combine
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import method
+from steps import run_step
+
+lengths = st.integers(1, 23)
+OPSETS = (13, 17, 18, 21, 25)
+
+
+def maps_of(sizes: list[tuple[int, int]], batch: int = 2, seed: int = 0) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [rng.random((batch, *size)).astype(np.float32) for size in sizes]
+
+
+@settings(max_examples=60, deadline=None)
+@given(lengths, lengths, lengths, lengths, st.integers(0, 99))
+def test_upsample_is_bilinear_interpolation(h: int, w: int, height: int, width: int, seed: int) -> None:
+    (m,) = maps_of([(h, w)], seed=seed)
+    found = run_step(upsample(opset=17, size_from=(h, w), size_to=(height, width)), m)
+    np.testing.assert_allclose(found, method.bilinear(m, height, width), rtol=0, atol=1e-6)
+    free = run_step(
+        upsample(opset=17, size_from=(h, None), size_to=(height, width)),
+        m,
+        np.array([height, width]),
+        free=True,
+    )
+    np.testing.assert_allclose(free, method.bilinear(m, height, width), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("size", "size_to"), [((7, 7), (224, 224)), ((149, 211), (640, 427)), ((30, 22), (13, 19))]
+)
+def test_upsample_is_what_torch_does(size: tuple[int, int], size_to: tuple[int, int]) -> None:
+    (m,) = maps_of([size])
+    expected = torch.nn.functional.interpolate(
+        torch.from_numpy(m)[:, None].double(), size=size_to, mode="bilinear", align_corners=False
+    )[:, 0].numpy()
+    found = run_step(upsample(opset=17, size_from=size, size_to=size_to), m)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(lengths, lengths, st.floats(0.01, 10)), min_size=1, max_size=5),
+    lengths,
+    lengths,
+    st.integers(1, 3),
+)
+def test_combine_is_the_weighted_mean(
+    scales: list[tuple[int, int, float]], height: int, width: int, batch: int
+) -> None:
+    sizes = [(h, w) for h, w, _ in scales]
+    weights = [weight for *_, weight in scales]
+    maps = maps_of(sizes, batch)
+    expected = method.combine(maps, weights, height, width)
+    found = run_step(combine(opset=17, sizes=sizes, size=(height, width), weights=weights), *maps)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    assert found.max() <= 1
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+def test_combine_with_free_sizes_in_every_opset(opset: int) -> None:
+    sizes, weights = [(9, 13), (5, 7), (1, 2)], [1, 2, 0.5]
+    maps = maps_of(sizes)
+    expected = method.combine(maps, weights, 18, 26)
+    free = combine(opset=opset, sizes=[(None, None)] * 3, size=(None, 26), weights=weights)
+    found = run_step(free, *maps, np.array([18, 26]), free=True)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    fixed = combine(opset=opset, sizes=sizes, size=(18, 26), weights=weights)
+    np.testing.assert_allclose(run_step(fixed, *maps), expected, rtol=0, atol=1e-6)
+
+
+def test_constants_of_a_224_pixel_combination_stay_small() -> None:
+    step = combine(opset=17, sizes=[(s, s) for s in (112, 56, 28, 14, 7)], size=(224, 224), weights=[1] * 5)
+    assert sum(array.nbytes for array in step.constants.values()) < 20_000

@@ -1,0 +1,110 @@
+"""Each statistic, run by onnxruntime, against its float64 formula."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from fastcam_export.statistics import statistic
+from fastcam_runtime.errors import FastcamError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import method
+from steps import StepRunner, run_step
+
+OPSETS = (13, 17, 18, 21, 25)
+CHANNELS = (1, 2, 3, 4, 7, 8, 16, 24, 30, 96, 256)
+SIZES = ((1, 1), (1, 6), (3, 3), (5, 4))
+
+
+@functools.cache
+def runner(name: str, shape: tuple[int, ...], *, nonnegative: bool = True, opset: int = 17) -> StepRunner:
+    channels, height, width = shape[1:]
+    step = statistic(
+        name,
+        opset=opset,
+        channels=channels,
+        height=height,
+        width=width,
+        epsilon=1e-6,
+        nonnegative=nonnegative,
+    )
+    return StepRunner(step, np.zeros(shape, np.float32))
+
+
+@st.composite
+def activations(draw: st.DrawFn) -> np.ndarray:
+    """Non-negative activations of any magnitude up to 1e9, with exact zeros, dead pixels, equal columns."""
+    shape = (draw(st.integers(1, 2)), draw(st.sampled_from(CHANNELS)), *draw(st.sampled_from(SIZES)))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    low, high = sorted(draw(st.tuples(st.floats(-7, 8), st.floats(-7, 8))))
+    x = 10 ** rng.uniform(low, high, shape) * rng.uniform(0, 10, shape)
+    x[rng.random(shape) < draw(st.sampled_from((0, 0.5, 0.95)))] = 0
+    if draw(st.booleans()):
+        x[:, :, 0, 0] = 0
+    if draw(st.booleans()):
+        x[:, :, -1, -1] = x[:, :1, -1, -1]
+    return x.astype(np.float32)
+
+
+def assert_close_to_range(found: np.ndarray, expected: np.ndarray, tolerance: float = 1e-5) -> None:
+    """Equal up to `tolerance` of each expected map's range."""
+    assert np.isfinite(found).all()
+    spread = np.ptp(expected, axis=(1, 2), keepdims=True)
+    level = np.abs(expected).max(axis=(1, 2), keepdims=True)
+    # A map of one pixel, or of equal pixels, has no range: its level stands in.
+    scale = np.where(spread > 0.01 * level, spread, level)
+    assert (np.abs(found - expected) <= tolerance * scale).all()
+
+
+@settings(max_examples=300, deadline=None)
+@given(activations())
+def test_smoe_is_the_formula(x: np.ndarray) -> None:
+    found = runner("smoe", x.shape)(x)
+    expected = method.smoe(x)
+    equal = np.ptp(x, axis=1) == 0
+    assert (found >= 0).all()
+    assert (found[equal] == 0).all()
+    # What nearly equal channels differ by is resolved to 2e-6 of their mean.
+    resolved = 2e-6 * (x.astype(np.float64).mean(axis=1) + 1e-6).max(axis=(1, 2), keepdims=True)
+    level = np.abs(expected).max(axis=(1, 2), keepdims=True)
+    assert (np.abs(found - expected) <= np.maximum(1e-5 * level, resolved)).all()
+
+
+@pytest.mark.parametrize("magnitude", [1e-6, 1e-3, 1.0, 1e4, 1e9])
+@pytest.mark.parametrize("channels", [8, 64, 96, 2048])
+def test_smoe_of_a_typical_layer_keeps_five_digits(channels: int, magnitude: float) -> None:
+    rng = np.random.default_rng(channels)
+    x = (np.maximum(rng.standard_normal((2, channels, 7, 5)), 0) * magnitude).astype(np.float32)
+    assert_close_to_range(runner("smoe", x.shape)(x), method.smoe(x))
+
+
+@pytest.mark.parametrize("channels", CHANNELS)
+def test_smoe_of_signed_activations_starts_with_a_relu(channels: int) -> None:
+    x = np.random.default_rng(0).standard_normal((2, channels, 5, 4)).astype(np.float32)
+    found = runner("smoe", x.shape, nonnegative=False)(x)
+    assert_close_to_range(found, method.smoe(np.maximum(x, 0)))
+
+
+@pytest.mark.parametrize("channels", [3, 8])
+@pytest.mark.parametrize("opset", OPSETS)
+def test_smoe_with_free_sizes_in_every_opset(opset: int, channels: int) -> None:
+    x = np.random.default_rng(1).gamma(0.3, 1, (3, channels, 7, 5)).astype(np.float32)
+    step = statistic(
+        "smoe", opset=opset, channels=channels, height=None, width=None, epsilon=1e-6, nonnegative=True
+    )
+    assert_close_to_range(run_step(step, x, free=True), method.smoe(x))
+    assert_close_to_range(runner("smoe", x.shape, opset=opset)(x), method.smoe(x))
+
+
+def test_epsilon_is_used() -> None:
+    x = np.random.default_rng(2).gamma(0.3, 1, (1, 8, 4, 4)).astype(np.float32)
+    x[0, ::2] = 0
+    step = statistic("smoe", opset=17, channels=8, height=4, width=4, epsilon=1e-3, nonnegative=True)
+    assert_close_to_range(run_step(step, x), method.smoe(x, epsilon=1e-3))
+
+
+def test_an_unknown_name_gets_candidates() -> None:
+    with pytest.raises(FastcamError, match=r"no statistic named 'smoo'; closest: smoe"):
+        statistic("smoo", opset=17, channels=8, height=4, width=4, epsilon=1e-6, nonnegative=True)
