@@ -1,1 +1,15 @@
-"""A convolutional network in, the same network with saliency outputs out."""
+"""A convolutional network in, the same network with saliency outputs out.
+
+Example:
+    >>> import fastcam_export
+    >>> model = fastcam_export.graft("model.onnx", outputs=["saliency_map", "scales"])  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from .api import export, graft
+from .errors import GraftError, LoadError
+from .options import Options
+from .taps import Tap
+
+__all__ = ["GraftError", "LoadError", "Options", "Tap", "export", "graft"]

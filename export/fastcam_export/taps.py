@@ -92,8 +92,13 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
                 continue
             found.append(
                 Candidate(
-                    value, shapes[value.name], where, kind[value.name], value.name in dominating,
-                    value.name in pooled, position < last_conv,
+                    value,
+                    shapes[value.name],
+                    where,
+                    kind[value.name],
+                    value.name in dominating,
+                    value.name in pooled,
+                    position < last_conv,
                 )  # fmt: skip
             )
     return found
@@ -142,7 +147,9 @@ def named_taps(model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes
 
 def _usable(geometry: Geometry, ends: Ends) -> bool:
     height, width = geometry.size
-    return geometry.layout == "NCHW" and height * width > 1 and height <= ends.size[0] and width <= ends.size[1]
+    return (
+        geometry.layout == "NCHW" and height * width > 1 and height <= ends.size[0] and width <= ends.size[1]
+    )
 
 
 def _choose(group: list[Candidate]) -> Tap | None:
@@ -150,9 +157,18 @@ def _choose(group: list[Candidate]) -> Tap | None:
     cutting = [c for c in group if c.dominator]
     for pool, why in (
         ([c for c in cutting if c.kind >= Kind.SIGNED and not c.pooled], "last activated dominator"),
-        ([c for c in cutting if c.kind == Kind.RESIDUAL and not c.pooled], "last residual sum (no activated dominator)"),
-        ([c for c in cutting if c.kind >= Kind.SIGNED and c.convolved], "pooled, but all there is at this scale"),
-        ([c for c in group if c.kind >= Kind.SIGNED and not c.pooled], "last activated tensor (no dominator here)"),
+        (
+            [c for c in cutting if c.kind == Kind.RESIDUAL and not c.pooled],
+            "last residual sum (no activated dominator)",
+        ),
+        (
+            [c for c in cutting if c.kind >= Kind.SIGNED and c.convolved],
+            "pooled, but all there is at this scale",
+        ),
+        (
+            [c for c in group if c.kind >= Kind.SIGNED and not c.pooled],
+            "last activated tensor (no dominator here)",
+        ),
     ):
         if pool:
             chosen = pool[-1]

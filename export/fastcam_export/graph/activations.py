@@ -42,7 +42,9 @@ def kinds(path: list[ir.Node]) -> dict[str, Kind]:
         for value in node.outputs:
             if value.name:
                 # Beside their first output, operators give masks and indices; only Split gives more of the same.
-                known[value.name] = kind if value is node.outputs[0] or node.op_type == "Split" else Kind.OTHER
+                known[value.name] = (
+                    kind if value is node.outputs[0] or node.op_type == "Split" else Kind.OTHER
+                )
     return known
 
 
@@ -61,7 +63,9 @@ def _kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
         return Kind.NON_NEGATIVE if _quantized_from_zero(node) else _of(node.inputs[0], known)
     if op == "Pad":
         fill = scalar(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] is not None else 0.0
-        return min(_of(node.inputs[0], known), Kind.NON_NEGATIVE if fill is not None and fill >= 0 else Kind.SIGNED)
+        return min(
+            _of(node.inputs[0], known), Kind.NON_NEGATIVE if fill is not None and fill >= 0 else Kind.SIGNED
+        )
     if op == "Concat":
         return min(_of(value, known) for value in node.inputs)
     if op in ("Add", "Sum", "Max"):
@@ -115,7 +119,11 @@ def _product_kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
 def _reads(gate: ir.Value, x: ir.Value, depth: int = 8) -> bool:
     """Is `gate` computed from `x` element by element, within a few nodes?"""
     node = gate.producer()
-    if node is None or depth == 0 or node.op_type in ("Conv", "Gemm", "MatMul", "GlobalAveragePool", "ReduceMean"):
+    if (
+        node is None
+        or depth == 0
+        or node.op_type in ("Conv", "Gemm", "MatMul", "GlobalAveragePool", "ReduceMean")
+    ):
         return False
     return any(v is x or (v is not None and _reads(v, x, depth - 1)) for v in node.inputs)
 
@@ -123,7 +131,11 @@ def _reads(gate: ir.Value, x: ir.Value, depth: int = 8) -> bool:
 def _is_gelu_gate(gate: ir.Value) -> bool:
     """1 + erf(…) or 1 + tanh(…), perhaps scaled: the gate of a GELU written out in small operators."""
     node = gate.producer()
-    while node is not None and node.op_type in ("Mul", "Div") and any(scalar(v) is not None for v in node.inputs):
+    while (
+        node is not None
+        and node.op_type in ("Mul", "Div")
+        and any(scalar(v) is not None for v in node.inputs)
+    ):
         inner = next((v for v in node.inputs if v is not None and scalar(v) is None), None)
         node = inner.producer() if inner is not None else None
     if node is None or node.op_type != "Add":

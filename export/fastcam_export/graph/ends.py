@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
-
 from fastcam_runtime.errors import closest
 
 from ..errors import GraftError
@@ -122,9 +121,13 @@ def _layout_and_shape(
     dims = _dims(image)
     if asked is not None:
         if len(asked) != 4 or any(d < 1 for d in asked):
-            raise GraftError(f"input shape {_comma(asked)}: four positive numbers are needed, N,C,H,W or N,H,W,C")
+            raise GraftError(
+                f"input shape {_comma(asked)}: four positive numbers are needed, N,C,H,W or N,H,W,C"
+            )
         if any(have not in (None, want) for have, want in zip(dims, asked, strict=True)):
-            raise GraftError(f"input shape {_comma(asked)} contradicts '{image.name}', which is {_show(image)}")
+            raise GraftError(
+                f"input shape {_comma(asked)} contradicts '{image.name}', which is {_show(image)}"
+            )
         dims = list(asked)
     layout = _layout(dims, path)
     channel = 1 if layout == "NCHW" else 3

@@ -14,33 +14,39 @@ SMALL = 1024
 """Initializers up to this many elements may hold a shape, so inference sees their values."""
 
 Shapes = dict[str, tuple[int, ...]]
+Found = dict[str, tuple[ir.DataType, tuple[int, ...]]]
 
 
 def concrete_shapes(model: ir.Model, ends: Ends) -> Shapes:
     """Shapes by tensor name, for the concrete input shape of `ends`.
 
     Shapes that hide from ONNX's inference (behind computed Pads or Reshapes) are read off one run.
+    The element types that are found on the way are noted on the graph's values.
     """
-    shapes = _inferred(model, ends)
-    missing = [v for node in ends.path for v in node.outputs if v.name and v.name not in shapes]
+    found = _inferred(model, ends)
+    values = {v.name: v for node in ends.path for v in node.outputs if v.name}
+    missing = [name for name in values if name not in found]
     if missing:
-        shapes.update(_observed(model, ends, missing))
-    return shapes
+        found.update(_observed(model, ends, missing))
+    for name, (dtype, _) in found.items():
+        if name in values:
+            values[name].dtype = dtype
+    return {name: shape for name, (_, shape) in found.items()}
 
 
-def _inferred(model: ir.Model, ends: Ends) -> Shapes:
+def _inferred(model: ir.Model, ends: Ends) -> Found:
     skeleton = _skeleton(model, ends)
     try:
         inferred = onnx.shape_inference.infer_shapes(skeleton, data_prop=True)
     except onnx.shape_inference.InferenceError:
         return {}
-    shapes: Shapes = {}
+    found: Found = {}
     for info in (*inferred.graph.input, *inferred.graph.value_info, *inferred.graph.output):
         if info.type.tensor_type.HasField("shape"):
             dims = tuple(d.dim_value for d in info.type.tensor_type.shape.dim)
             if all(dims):
-                shapes[info.name] = dims
-    return shapes
+                found[info.name] = (ir.DataType(info.type.tensor_type.elem_type), dims)
+    return found
 
 
 def _skeleton(model: ir.Model, ends: Ends) -> onnx.ModelProto:
@@ -76,11 +82,10 @@ def _set_shape(info: onnx.ValueInfoProto, shape: tuple[int, ...]) -> None:
         info.type.tensor_type.shape.dim.add().dim_value = size
 
 
-def _observed(model: ir.Model, ends: Ends, wanted: list[ir.Value]) -> Shapes:
+def _observed(model: ir.Model, ends: Ends, names: list[str]) -> Found:
     """Run the model once with the wanted tensors as outputs and look at what comes out."""
     proto = ir.to_proto(model)
     present = {output.name for output in proto.graph.output}
-    names = [value.name or "" for value in wanted]
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in present)
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -95,7 +100,10 @@ def _observed(model: ir.Model, ends: Ends, wanted: list[ir.Value]) -> Shapes:
             f"the shape of '{names[0]}' cannot be inferred, and the model does not run at input "
             f"{'×'.join(map(str, ends.shape))} to learn it: {reason}"
         ) from error
-    return {name: result.shape for name, result in zip(names, results, strict=True)}
+    return {
+        name: (ir.DataType.from_numpy(result.dtype), result.shape)
+        for name, result in zip(names, results, strict=True)
+    }
 
 
 def _zeros(info: ort.NodeArg, ends: Ends) -> np.ndarray:

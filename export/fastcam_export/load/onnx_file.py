@@ -6,7 +6,6 @@ import hashlib
 from pathlib import Path
 
 import onnx
-
 from fastcam_runtime.errors import closest
 
 from ..errors import LoadError

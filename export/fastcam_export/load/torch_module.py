@@ -12,7 +12,6 @@ from typing import Any
 
 import onnx
 import torch
-
 from fastcam_runtime.errors import closest
 
 from ..errors import LoadError
@@ -75,7 +74,9 @@ def export_torch(module: torch.nn.Module, example: Any, shape: Sequence[int] | N
         LoadError: It is no torch module, or torch cannot export it.
     """
     if not isinstance(module, torch.nn.Module):
-        raise LoadError(f"cannot load a {type(module).__name__}: a path, an ONNX model or a torch module is needed")
+        raise LoadError(
+            f"cannot load a {type(module).__name__}: a path, an ONNX model or a torch module is needed"
+        )
     if example is None:
         example = torch.randn(*(shape or DEFAULT_SHAPE))
     arguments = example if isinstance(example, tuple) else (example,)

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import onnx
 import onnx_ir as ir
-from onnx_ir.passes.common import InlinePass
-
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY
+from onnx_ir.passes.common import InlinePass
 
 from ..authoring import MIN_OPSET
 from ..errors import GraftError, LoadError
@@ -58,7 +57,9 @@ def _upgrade_opset(source: Source) -> Source:
         proto = onnx.version_converter.convert_version(source.proto, MIN_OPSET)
     except Exception as error:  # the C++ converter raises plain RuntimeError and its kin
         reason = str(error).strip().splitlines()[-1]
-        raise LoadError(f"opset {opset} cannot be upgraded to {MIN_OPSET}, which the graft needs: {reason}") from error
+        raise LoadError(
+            f"opset {opset} cannot be upgraded to {MIN_OPSET}, which the graft needs: {reason}"
+        ) from error
     _restore(proto, source.proto)
     return replace(source, proto=proto, notes=(*source.notes, f"opset {opset} upgraded to {MIN_OPSET}"))
 

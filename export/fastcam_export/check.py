@@ -1,0 +1,102 @@
+"""Before a grafted model is handed out: is it valid, and does it still compute what it did?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from fastcam_runtime.contract import LOVI, Metadata
+
+from .errors import GraftError
+
+TOLERANCE = 1e-5
+"""Largest relative difference of an original output; usually there is none at all."""
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> None:
+    """Validate the grafted model and run both on the same random picture.
+
+    Raises:
+        GraftError: The model is invalid or does not run, an original output changed, or a map is not
+            finite and within 0…1.
+    """
+    try:
+        onnx.checker.check_model(str(grafted) if isinstance(grafted, Path) else grafted)
+    except onnx.checker.ValidationError as error:
+        raise GraftError(f"the grafted model is not valid ONNX: {_first_line(error)}") from error
+    before, feeds = _run(original, "the original model", metadata, None)
+    after, _ = _run(grafted, "the grafted model", metadata, feeds)
+    for name, expected in before.items():
+        _compare(name, expected, after)
+    for name in metadata.outputs:
+        if name != LOVI:
+            _check_map(name, after[name])
+
+
+def _run(
+    model: Path | bytes, what: str, metadata: Metadata, feeds: Arrays | None
+) -> tuple[Arrays, Mapping[str, np.ndarray]]:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4  # its failures are raised, and reported in our own words
+    source: Any = str(model) if isinstance(model, Path) else model
+    try:
+        session = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        if feeds is None:
+            feeds = _random_feeds(session.get_inputs(), metadata)
+        names = [output.name for output in session.get_outputs()]
+        return dict(zip(names, session.run(names, feeds), strict=True)), feeds
+    except Exception as error:  # onnxruntime raises a family of its own, without a public base class
+        raise GraftError(f"{what} does not run in onnxruntime: {_first_line(error)}") from error
+
+
+def _random_feeds(inputs: Sequence[Any], metadata: Metadata) -> Arrays:
+    random = np.random.default_rng(0)
+    image = metadata.image
+    plane = (image.height, image.width)
+    feeds = {}
+    for info in inputs:
+        shape = [d if isinstance(d, int) and d > 0 else 1 for d in info.shape]
+        if info.name == image.name:
+            batch = shape[0] if shape else 1
+            tail = (image.channels, *plane) if image.layout == "NCHW" else (*plane, image.channels)
+            shape = [batch, *tail]
+        if info.type in ("tensor(float)", "tensor(float16)", "tensor(double)"):
+            kind = {"tensor(float16)": np.float16, "tensor(double)": np.float64}.get(info.type, np.float32)
+            feeds[info.name] = random.standard_normal(shape).astype(kind)
+        else:
+            kind = np.dtype(info.type.removeprefix("tensor(").removesuffix(")"))
+            feeds[info.name] = random.integers(0, 255 if kind == np.uint8 else 2, shape).astype(kind)
+    return feeds
+
+
+def _compare(name: str, expected: Any, after: Arrays) -> None:
+    if name not in after:
+        raise GraftError(f"the grafted model lost the output '{name}'")
+    if not isinstance(expected, np.ndarray) or np.array_equal(expected, after[name], equal_nan=True):
+        return
+    if expected.dtype.kind == "f" and expected.shape == after[name].shape:
+        difference = np.max(np.abs(expected.astype(np.float64) - after[name]))
+        relative = difference / max(float(np.max(np.abs(expected))), np.finfo(np.float32).tiny)
+        if relative <= TOLERANCE:
+            return
+        raise GraftError(f"the graft changed the output '{name}' by {relative:.1e} of its range")
+    raise GraftError(f"the graft changed the output '{name}'")
+
+
+def _check_map(name: str, values: np.ndarray) -> None:
+    if not np.all(np.isfinite(values)):
+        raise GraftError(f"the output '{name}' is not finite on a random picture")
+    low, high = float(values.min()), float(values.max())
+    if low < -TOLERANCE or high > 1 + TOLERANCE:
+        raise GraftError(f"the output '{name}' leaves 0…1 on a random picture: {low:.3g}…{high:.3g}")
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

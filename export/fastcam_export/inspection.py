@@ -1,0 +1,81 @@
+"""`fastcam inspect`: a network's scales and the taps chosen, or what a grafted file contains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import onnx
+from fastcam_runtime.contract import DOMAIN, METADATA_KEY, Metadata
+
+from .graft import Plan, plan
+from .graph.ends import scores_are
+from .load import load
+from .load.onnx_file import read
+from .options import Options
+from .weights import scale_weights
+
+
+def describe(model: str, options: Options) -> str:
+    """A table for a person: of the scales of a plain network, or of the contents of a grafted one.
+
+    Raises:
+        FastcamError: The model cannot be read, or has no usable scale.
+    """
+    if Path(model).is_file():
+        proto, _ = read(Path(model))
+        text = next((entry.value for entry in proto.metadata_props if entry.key == METADATA_KEY), None)
+        if text is not None:
+            return _describe_grafted(model, proto, Metadata.from_json(text))
+    source = load(model, input_shape=options.input_shape)
+    notes = "".join(f"note: {note}\n" for note in source.notes)
+    return notes + _describe_plan(plan(source, options))
+
+
+def _describe_plan(found: Plan) -> str:
+    ends = found.ends
+    shape = "×".join(map(str, ends.shape))
+    free = " (free dimensions assumed)" if None in ends.free_size else ""
+    lines = [
+        f"image   {ends.image.name}  {shape} {ends.layout}{free}",
+        f"scores  {ends.scores.name}  {scores_are(ends.scores)}",
+        "",
+    ]
+    weights = scale_weights(None, len(found.taps))
+    rows = [("scale", "size", "channels", "weight", "tensor", "operator", "why")]
+    for k, (tap, weight) in enumerate(zip(found.taps, weights, strict=True), start=1):
+        size = f"{tap.shape[2]}×{tap.shape[3]}"
+        rows.append((str(k), size, str(tap.shape[1]), f"{weight:g}", tap.name, tap.operator, tap.why))
+    lines += _table(rows)
+    lines += ["", "not taken, nearest first:"]
+    for k, tap in enumerate(found.taps, start=1):
+        lines += [f"  scale {k}: {reason}" for reason in tap.rejected]
+    return "\n".join(lines)
+
+
+def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) -> str:
+    image = metadata.image
+    form = "functions" if any(f.domain == DOMAIN for f in proto.functions) else "plain operators"
+    preprocess = metadata.preprocess
+    lines = [
+        f"{model} is grafted (format {metadata.version}, {form})",
+        f"image       {image.name}  {image.channels} channels, {image.height}×{image.width} {image.layout}",
+        f"preprocess  {preprocess.order} (x − {list(preprocess.mean)}) / {list(preprocess.std)}, {metadata.resize}",
+        f"scores      {metadata.scores}  {metadata.scores_are}, {len(metadata.labels) or 'no'} labels",
+        f"maps        {metadata.statistic} (epsilon {metadata.epsilon:g}) → {metadata.normalize}",
+        *([f"class maps  {metadata.cam}"] if metadata.cam else []),
+        f"outputs     {', '.join(metadata.outputs)}",
+        f"source      sha256 {metadata.source_sha256}",
+        "",
+    ]
+    rows = [("scale", "shape", "weight", "tensor")]
+    for k, tap in enumerate(metadata.taps, start=1):
+        rows.append((str(k), "×".join(str(d or "?") for d in tap.shape), f"{tap.weight:g}", tap.name))
+    return "\n".join(lines + _table(rows))
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

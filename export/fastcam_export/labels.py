@@ -1,0 +1,96 @@
+"""Class names and preprocessing that a model file already carries, or that the user gives."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fastcam_runtime.contract import PREPROCESS, Preprocess
+from fastcam_runtime.errors import FastcamError
+
+from .errors import GraftError
+
+NAMES_KEY = "names"
+"""Metadata key under which many exporters store the class names."""
+PREPROCESS_KEY = "preprocess"
+
+
+def read_labels(path: Path) -> tuple[str, ...]:
+    """Class names from a text file, one per line in the order of the classes, or from a JSON list or object.
+
+    Raises:
+        GraftError: The file cannot be read or is empty.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise GraftError(f"cannot read the labels {path}: {reason}") from error
+    labels = parse_names(text) if text.lstrip()[:1] in ("[", "{") else tuple(text.splitlines())
+    if not labels:
+        raise GraftError(f"no labels in {path}")
+    return labels
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Class names from a `names` entry: a JSON or Python list, or a mapping from index to name."""
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            names = parse(text)
+        except (ValueError, SyntaxError):
+            continue
+        if isinstance(names, Mapping):
+            try:
+                return tuple(str(names[key]) for key in sorted(names, key=int))
+            except ValueError:
+                return ()
+        if isinstance(names, list | tuple):
+            return tuple(str(name) for name in names)
+    return ()
+
+
+def resolve_preprocess(
+    asked: str | Preprocess | Mapping[str, Any] | None,
+    metadata: Mapping[str, str],
+    channels: int,
+    is_uint8: bool,
+) -> Preprocess:
+    """What the user asked for, else what the file's metadata says, else ImageNet's (raw bytes for uint8).
+
+    Raises:
+        GraftError: An unknown name, or a description that is incomplete or does not fit the channels.
+    """
+    if asked is None:
+        asked = metadata.get(PREPROCESS_KEY) or ("raw255" if is_uint8 else "imagenet")
+    preprocess = _parse(asked) if not isinstance(asked, Preprocess) else asked
+    if channels == 1 and preprocess.order != "GRAY":
+        # The presets are for colour; a gray network gets their average.
+        mean, std = (sum(values) / len(values) for values in (preprocess.mean, preprocess.std))
+        return Preprocess("GRAY", (mean,), (std,))
+    if channels not in (1, 3):
+        raise GraftError(f"the image input has {channels} channels; frames are gray (1) or colour (3)")
+    if len(preprocess.mean) != channels:
+        raise GraftError(f"preprocess {preprocess.order} does not fit an input of {channels} channels")
+    return preprocess
+
+
+def _parse(asked: str | Mapping[str, Any]) -> Preprocess:
+    if isinstance(asked, str) and asked in PREPROCESS:
+        return PREPROCESS[asked]
+    try:
+        fields = json.loads(asked) if isinstance(asked, str) else dict(asked)
+        return Preprocess(
+            str(fields.get("order", "RGB")),
+            tuple(float(v) for v in fields["mean"]),
+            tuple(float(v) for v in fields["std"]),
+        )
+    except FastcamError as error:
+        raise GraftError(str(error)) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise GraftError(
+            f"preprocess {asked!r} is neither one of {', '.join(PREPROCESS)} nor JSON such as "
+            '{"order": "RGB", "mean": [127, 127, 127], "std": [128, 128, 128]}'
+        ) from error

@@ -1,0 +1,72 @@
+"""From a tap to the float32 tensor that a statistic reads, without disturbing the network."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from .branch import Branch
+from .errors import GraftError
+from .graph.activations import NON_NEGATIVE_OPS, SIGNED_OPS
+from .taps import Tap
+
+ACTIVATIONS = NON_NEGATIVE_OPS | SIGNED_OPS | {"Clip"}
+
+
+def float_activation(branch: Branch, value: ir.Value, where: str) -> ir.Value:
+    """The tapped tensor as float32.
+
+    A quantised tensor gets a DequantizeLinear of its own: a second reader of the network's would keep
+    onnxruntime from fusing it into the integer operators around it. A half-precision one passes through
+    an operator that changes nothing (LeakyRelu of slope 1): CPUs compute half-precision networks in
+    float32, and a Cast straight from the tap would make onnxruntime round the network there too.
+    """
+    producer = value.producer()
+    if producer is not None and producer.op_type == "DequantizeLinear":
+        attributes = dict(producer.attributes)
+        value = branch.node("DequantizeLinear", *producer.inputs, name=f"{where}/dequantized", **attributes)
+        dtype = producer.inputs[1].dtype if producer.inputs[1] is not None else None
+    else:
+        dtype = value.dtype
+    if dtype == ir.DataType.FLOAT16:
+        value = branch.node("LeakyRelu", value, name=f"{where}/half", alpha=1.0)
+    if dtype in (ir.DataType.FLOAT16, ir.DataType.BFLOAT16, ir.DataType.DOUBLE):
+        return branch.node("Cast", value, name=f"{where}/float", to=ir.DataType.FLOAT.value)
+    return value
+
+
+def pre_activation(branch: Branch, tap: Tap, where: str) -> ir.Value:
+    """The tensor in front of the tap's activation, as float32.
+
+    Raises:
+        GraftError: The tap is not the result of an activation, or of a concatenation of such.
+    """
+    return float_activation(branch, _before(branch, tap.value, tap.name, where), where)
+
+
+def _before(branch: Branch, value: ir.Value, tap: str, where: str) -> ir.Value:
+    node = value.producer()
+    if node is not None and node.op_type in ACTIVATIONS and node.inputs[0] is not None:
+        return node.inputs[0]
+    if node is not None and node.op_type in ("Mul", "Add") and (source := _gated(node)) is not None:
+        return source
+    if node is not None and node.op_type == "Concat":
+        parts = [_before(branch, part, tap, where) for part in node.inputs if part is not None]
+        return branch.node("Concat", *parts, name=f"{where}/before", axis=node.attributes.get_int("axis", 1))
+    operator = node.op_type if node is not None else "input"
+    raise GraftError(
+        f"'{tap}' has no tensor before its activation: '{value.name}' comes from {operator}; "
+        "the truncated-normal statistics need taps behind a ReLU or its like"
+    )
+
+
+def _gated(node: ir.Node) -> ir.Value | None:
+    """x of x·σ(x), the way SiLU and HardSwish are often written."""
+    for x, gate in ((node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])):
+        producer = gate.producer() if gate is not None else None
+        if (
+            producer is not None
+            and producer.op_type in ("Sigmoid", "HardSigmoid")
+            and producer.inputs[0] is x
+        ):
+            return x
+    return None
