@@ -84,7 +84,8 @@ def _add_analysis_options(command: argparse.ArgumentParser) -> None:
 def _export(args: argparse.Namespace) -> None:
     out = args.out or _default_target(args.model)
     grafted = export(
-        args.model, out, outputs=tuple(args.outputs.split(",")), statistic=args.statistic, normalize=args.normalize,
+        args.model, out, outputs=tuple(args.outputs.split(",")), statistic=args.statistic,
+        normalize=args.normalize,
         weights=_numbers_or_name(args.weights), epsilon=args.epsilon, taps=args.taps, cam=args.cam,
         input_shape=_shape(args.input_shape), labels=read_labels(args.labels) if args.labels else None,
         preprocess=args.preprocess, resize=args.resize, inline=args.inline,

@@ -114,6 +114,8 @@ def _grow(branch: Branch, found: Plan, options: Options, weights: Sequence[float
 
         class_maps(branch, found, options, canvas, combined)
     if "lovi" in options.outputs:
+        from .lovi import lovi
+
         step = lovi(opset=branch.opset, sizes=sizes, size=canvas.size)
         picture = branch.call(step, *maps, *canvas.size_input, name="lovi/rgb")
         branch.output(picture, LOVI, (batch, *canvas.dims, 3), ir.DataType.UINT8)
@@ -201,7 +203,6 @@ def _metadata(
     ends = found.ends
     own = {entry.key: entry.value for entry in source.proto.metadata_props}
     height, width = ends.size
-    fixed = ends.free_size
     is_uint8 = ends.image.dtype == ir.DataType.UINT8
     taps = tuple(
         TapInfo(

@@ -56,11 +56,11 @@ def _describe_plan(found: Plan) -> str:
 def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) -> str:
     image = metadata.image
     form = "functions" if any(f.domain == DOMAIN for f in proto.functions) else "plain operators"
-    preprocess = metadata.preprocess
+    pre = metadata.preprocess
     lines = [
         f"{model} is grafted (format {metadata.version}, {form})",
         f"image       {image.name}  {image.channels} channels, {image.height}×{image.width} {image.layout}",
-        f"preprocess  {preprocess.order} (x − {list(preprocess.mean)}) / {list(preprocess.std)}, {metadata.resize}",
+        f"preprocess  {pre.order} (x − {list(pre.mean)}) / {list(pre.std)}, {metadata.resize}",
         f"scores      {metadata.scores}  {metadata.scores_are}, {len(metadata.labels) or 'no'} labels",
         f"maps        {metadata.statistic} (epsilon {metadata.epsilon:g}) → {metadata.normalize}",
         *([f"class maps  {metadata.cam}"] if metadata.cam else []),

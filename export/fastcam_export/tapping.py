@@ -22,8 +22,8 @@ def float_activation(branch: Branch, value: ir.Value, where: str) -> ir.Value:
     """
     producer = value.producer()
     if producer is not None and producer.op_type == "DequantizeLinear":
-        attributes = dict(producer.attributes)
-        value = branch.node("DequantizeLinear", *producer.inputs, name=f"{where}/dequantized", **attributes)
+        axis = producer.attributes.get_int("axis", 1)
+        value = branch.node("DequantizeLinear", *producer.inputs, name=f"{where}/dequantized", axis=axis)
         dtype = producer.inputs[1].dtype if producer.inputs[1] is not None else None
     else:
         dtype = value.dtype

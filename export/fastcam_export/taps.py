@@ -99,7 +99,7 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
                     value.name in dominating,
                     value.name in pooled,
                     position < last_conv,
-                )  # fmt: skip
+                )
             )
     return found
 
@@ -138,8 +138,8 @@ def named_taps(model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes
         find_value(model, name)
         if name not in usable:
             raise GraftError(
-                f"tensor '{name}' cannot be tapped: it is not an N×C×H×W tensor, larger than 1×1 and no larger "
-                f"than the picture, on the way from '{ends.image.name}' to '{ends.scores.name}'"
+                f"tensor '{name}' cannot be tapped: it is not an N×C×H×W tensor, larger than 1×1 and no "
+                f"larger than the picture, on the way from '{ends.image.name}' to '{ends.scores.name}'"
             )
         taps.append(_tap(usable[name], "named by the user"))
     return taps

@@ -41,10 +41,9 @@ def kinds(path: list[ir.Node]) -> dict[str, Kind]:
         kind = _kind(node, known)
         for value in node.outputs:
             if value.name:
-                # Beside their first output, operators give masks and indices; only Split gives more of the same.
-                known[value.name] = (
-                    kind if value is node.outputs[0] or node.op_type == "Split" else Kind.OTHER
-                )
+                # Further outputs are masks and indices; only Split gives more of the same.
+                alike = value is node.outputs[0] or node.op_type == "Split"
+                known[value.name] = kind if alike else Kind.OTHER
     return known
 
 

@@ -25,7 +25,7 @@ def prepare(source: Source) -> Source:
         GraftError: The model holds a graft already.
         LoadError: Its opset is too old or too new, or cannot be upgraded.
     """
-    refuse_grafted(source.proto)
+    _refuse_grafted(source)
     if source.proto.functions:
         # A tap may lie inside a function, where no output can reach it.
         model = ir.from_proto(source.proto)
@@ -37,11 +37,11 @@ def prepare(source: Source) -> Source:
     return source
 
 
-def refuse_grafted(proto: onnx.ModelProto) -> None:
-    """Raise GraftError if the model was grafted before."""
-    keys = {entry.key for entry in proto.metadata_props}
-    if METADATA_KEY in keys or any(function.domain == DOMAIN for function in proto.functions):
-        raise GraftError("this model is grafted already: start from the original file, or use it as it is")
+def _refuse_grafted(source: Source) -> None:
+    keys = {entry.key for entry in source.proto.metadata_props}
+    if METADATA_KEY in keys or any(function.domain == DOMAIN for function in source.proto.functions):
+        name = source.path or "this model"
+        raise GraftError(f"{name} is grafted already: start from the original file, or use it as it is")
 
 
 def _upgrade_opset(source: Source) -> Source:
