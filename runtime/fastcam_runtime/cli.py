@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import logging
 import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
 
+from . import cli_bench, cli_run
 from .errors import FastcamError
 
 _EXPORT_COMMANDS = {
@@ -42,6 +44,7 @@ def _dispatch(argv: list[str]) -> int:
     if argv and argv[0] in _EXPORT_COMMANDS:
         return _run_export_command(argv)
     args = _parser().parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format="fastcam: %(message)s", stream=sys.stderr)
     code: int | None = args.handler(args)
     return code or 0
 
@@ -66,6 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"fastcam {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    cli_run.add_parser(commands)
+    cli_bench.add_parser(commands)
     for name, text in _EXPORT_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
     return parser

@@ -81,19 +81,18 @@ class Explainer:
         self.model = Model(Path(path), threads=threads, provider=provider, native=native)
         self.metadata = self.model.metadata
         self.outputs = self.model.words if outputs is None else tuple(outputs)
-        session = self.model.session(self.outputs)
-        image = next((i for i in session.get_inputs() if i.name == self.metadata.image.name), None)
-        if image is None or image.type not in _DTYPES:
-            found = "is not there" if image is None else f"takes {image.type}"
-            raise ModelError(f"{path}: its image input {self.metadata.image.name!r} {found}")
-        batch = image.shape[0] if image.shape else None
-        self._batch = batch if isinstance(batch, int) else None
+        self.model.output_names(self.outputs)
+        if self.model.image_type not in _DTYPES:
+            name, kind = self.metadata.image.name, self.model.image_type
+            raise ModelError(
+                f"{path}: its image input {name!r} takes {kind}, not one of {', '.join(_DTYPES)}"
+            )
         self._preprocess = Preprocessor(
             self.metadata.image,
             self.metadata.preprocess,
             self.metadata.resize,
-            _DTYPES[image.type],
-            self._batch or 1,
+            _DTYPES[self.model.image_type],
+            self.model.batch or 1,
         )
 
     @property
@@ -163,7 +162,7 @@ class Explainer:
         if classes is None or not self.model.reads_class(session):
             results = [dict(zip(names, (a[0] for a in _call(session, names, feed)), strict=True))]
             return results * (1 if classes is None else len(classes))
-        if self._batch is None and len(classes) > 1:
+        if self.model.batch is None and len(classes) > 1:
             feed[self.metadata.image.name] = np.repeat(tensor, len(classes), axis=0)
             feed[contract.CLASS_INPUT] = np.array(classes, np.int64)
             arrays = _call(session, names, feed)

@@ -10,7 +10,7 @@ import onnxruntime as ort
 from . import contract
 from .branch import cut, is_saliency_output
 from .errors import ModelError
-from .session import open_session, read_metadata
+from .session import describe, open_session, read_metadata
 
 MAX_SESSIONS = 3
 """Sessions kept per model: each holds the weights once more."""
@@ -44,7 +44,17 @@ class Model:
         """The same as words of `contract.OUTPUTS`."""
         self.has_class_input = self.reads_class(whole)
         self.class_count = _class_count(outputs[self.metadata.scores], self.metadata.labels)
-        self._sessions = {frozenset(self.maps): whole}
+        image = next((i for i in whole.get_inputs() if i.name == self.metadata.image.name), None)
+        if image is None:
+            raise ModelError(f"{path}: its image input {self.metadata.image.name!r} is not there")
+        self.image_type: str = image.type
+        """The element type of the picture's input, as onnxruntime words it: `tensor(float)`."""
+        self.batch: int | None = image.shape[0] if isinstance(image.shape[0], int) else None
+        """The batch size; None where it is free."""
+        self.runs_on = describe(whole, path)
+        """One line about what runs it."""
+        self._whole: ort.InferenceSession | None = whole
+        self._sessions: dict[frozenset[str], ort.InferenceSession] = {}
 
     @property
     def can_be_cut(self) -> bool:
@@ -80,9 +90,12 @@ class Model:
         key = frozenset(self.output_names(words) if self.can_be_cut else self.maps)
         session = self._sessions.pop(key, None)
         if session is None:
+            if self._whole is not None and key == frozenset(self.maps):
+                session = self._whole
+            self._whole = None  # opened to read the file; whoever needs less should not pay for it
             while len(self._sessions) >= MAX_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
-            session = self._open_cut(key)
+            session = session or self._open_cut(key)
         self._sessions[key] = session  # the last used is the last to go
         return session
 

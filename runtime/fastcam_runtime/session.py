@@ -87,10 +87,10 @@ def _start(model: str | bytes, options: ort.SessionOptions, chosen: list[str]) -
 def register_native(options: ort.SessionOptions) -> str | None:
     """Offer the compiled kernels to a session; their library's path, or None where there is none."""
     try:
-        native = importlib.import_module(".native", __package__)
-    except ImportError:
+        register = importlib.import_module(".native", __package__).register
+    except (ImportError, AttributeError):
         return None
-    library: str | None = native.register(options)
+    library: str | None = register(options)
     return library
 
 

@@ -1,0 +1,87 @@
+"""`fastcam bench`: the options, and the table."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+from typing import Any
+
+from . import bench, providers
+from .report import check_json_path, write_json
+from .table import format_table
+
+logger = logging.getLogger(__name__)
+
+_EXAMPLES = """\
+Without --baseline the plain network is cut out of the grafted file itself.
+
+examples:
+  fastcam bench model.fastcam.onnx --threads 1
+  fastcam bench model.fastcam.onnx --baseline model.onnx --rounds 300 --json bench.json
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the sub-command to the parsers of `fastcam`."""
+    parser = commands.add_parser(
+        "bench",
+        help="what the maps cost on this machine",
+        description="Measure a model, and what its maps cost: both variants in every round, in pairs.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(handler=run)
+    parser.add_argument("model", metavar="MODEL", type=Path, help="an ONNX or ORT file, grafted or not")
+    parser.add_argument("--baseline", type=Path, metavar="PLAIN.onnx", help="the file to compare with")
+    parser.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each variant (100)")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
+    parser.add_argument(
+        "--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…"
+    )
+    parser.add_argument("--no-native", dest="native", action="store_false", help="no compiled kernels")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write everything, raw samples too, to FILE"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print the table, write the file."""
+    if args.json is not None:
+        check_json_path(args.json)
+    options = bench.BenchOptions(args.threads, args.provider, args.rounds, args.native)
+    variants = bench.open_variants(args.model, args.baseline, options)
+    if len(variants) == 1 and variants[0].name == "grafted":
+        logger.info("%s: an ORT file cannot be cut; compare with --baseline PLAIN.ort", args.model)
+    bench.measure(variants, options.rounds)
+    report = bench.report(variants, options)
+    print(_text(report))
+    if args.json is not None:
+        write_json(args.json, report)
+    return 0
+
+
+def _text(report: dict[str, Any]) -> str:
+    columns = ("avg", "p50", "p90", "p95", "p99", "min", "max")
+    rows = [
+        [v["name"], *(f"{v['statistics_ms'][c]:.3f}" for c in columns), f"{v['load_ms']:.0f}"]
+        for v in report["variants"]
+    ]
+    versions = report["versions"]
+    lines = [
+        f"{report['cpu']}, {providers.short_name(report['provider'])}, {report['threads']} threads, "
+        f"onnxruntime {versions['onnxruntime']}, {report['rounds']} rounds after {report['warm_up']}",
+        *(f"{v['name']}: {v['file']} (sha256 {v['sha256'][:12]})" for v in report["variants"]),
+        format_table(["ms", *columns, "load"], rows),
+    ]
+    difference = report["difference_ms"]
+    if difference:
+        low, high = difference["interval"]
+        first, third = difference["quartiles"]
+        lines.append(
+            f"maps cost {difference['median']:+.3f} ms ({difference['percent']:+.1f} %) per frame: median "
+            f"of {report['rounds']} pairs, 95 % interval {low:+.3f} … {high:+.3f}, "
+            f"quartiles {first:+.3f} … {third:+.3f}"
+        )
+    lines.append(f"peak memory {report['peak_rss_bytes'] / 1e6:.1f} MB")
+    return "\n".join(lines)

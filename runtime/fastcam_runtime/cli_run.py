@@ -1,0 +1,181 @@
+"""`fastcam run`: the options, and the loop that they describe."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from . import colormaps, system
+from .controls import Controls
+from .errors import FastcamError
+from .explainer import Explainer
+from .loop import Loop, LoopOptions
+from .overlay import BLENDS, Overlay
+from .report import RunReport, check_json_path, write_json
+from .sinks import Sink, open_sink
+from .sources import Source, open_source
+from .views import VIEWS, available_views, output_of
+
+logger = logging.getLogger(__name__)
+
+_DEFAULT_FPS = 30.0
+
+_DESCRIPTION = """\
+Show where a network looks, on a camera, a stream, a video or pictures.
+
+INPUT   0 | /dev/video0 | csi://0 | rtsp://… | clip.mp4 | photo.jpg | folder/ | 'glob*.jpg' | test://
+OUTPUT  display:// | out.mp4 | frames/%04d.png | folder/ | http://:8000 (live page) | null://
+"""
+
+_EXAMPLES = """\
+examples:
+  fastcam run model.fastcam.onnx 0                            the first webcam, in a window
+  fastcam run model.fastcam.onnx 0 http://0.0.0.0:8000        the same as a page for the local network
+  fastcam run model.fastcam.onnx clip.mp4 out.mp4 --view side a video, beside the original
+  fastcam run model.fastcam.onnx photo.jpg out.png --class tabby
+  fastcam run model.fastcam.onnx csi://0 display:// out.mp4 --every 3 --smooth 0.8
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the sub-command to the parsers of `fastcam`."""
+    parser = commands.add_parser(
+        "run",
+        help="a camera, stream, video or pictures through a grafted model",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(handler=run)
+    parser.add_argument("model", metavar="MODEL", type=Path, help="a file made by 'fastcam export'")
+    parser.add_argument("input", metavar="INPUT", help="where frames come from")
+    parser.add_argument(
+        "outputs", metavar="OUTPUT", nargs="*", help="where pictures go, one or more (default: display://)"
+    )
+    show = parser.add_argument_group("what is shown")
+    show.add_argument("--view", default="overlay", metavar="VIEW", help=f"{'|'.join(VIEWS)} (overlay)")
+    show.add_argument(
+        "--class", dest="class_choice", metavar="NAME|INDEX", help="the class of class maps (the best one)"
+    )
+    show.add_argument("--alpha", type=float, default=0.5, help="share of the map in the picture, 0…1 (0.5)")
+    show.add_argument(
+        "--colormap", default=colormaps.DEFAULT, metavar="NAME", help=f"{'|'.join(colormaps.COLORMAPS)}"
+    )
+    show.add_argument(
+        "--blend", default="colour", choices=BLENDS, help="paper: over a gray frame at 25%% as in the paper"
+    )
+    show.add_argument("--smooth", type=float, default=0.0, metavar="S", help="share of the past, 0…<1 (0)")
+    show.add_argument(
+        "--no-caption", dest="caption", action="store_false", help="no bar with label and figures"
+    )
+    frames = parser.add_argument_group("frames")
+    frames.add_argument(
+        "--size", type=_size, metavar="WxH", help="frame size, e.g. 640x480 (the source's own)"
+    )
+    frames.add_argument("--fps", type=float, help="rate asked of a camera; limit for a file")
+    frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="turn the frames")
+    frames.add_argument("--loop", action="store_true", help="begin a file again at its end")
+    frames.add_argument("--frames", type=int, metavar="N", help="end after N frames")
+    speed = parser.add_argument_group("speed")
+    speed.add_argument("--every", type=int, default=1, metavar="N", help="maps for every Nth frame only (1)")
+    speed.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
+    speed.add_argument("--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…")
+    speed.add_argument("--no-native", dest="native", action="store_false", help="no compiled kernels")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures of the run to FILE")
+    parser.add_argument("--token", help="password of the live page")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the loop as asked; prints the figures at the end."""
+    if args.json is not None:
+        check_json_path(args.json)
+    overlay = Overlay(args.colormap, args.alpha, args.blend)
+    options = LoopOptions(args.every, args.smooth, args.frames, args.caption)
+    explainer = Explainer(args.model, args.threads, args.provider, native=args.native)
+    controls = _controls(explainer, args)
+    logger.info("%s", explainer.model.runs_on)
+    if args.every > 1 and not explainer.model.can_be_cut:
+        logger.warning("%s: an ORT file cannot be cut, so --every saves nothing", args.model)
+    # Whatever was opened is closed if a later one cannot be opened; the loop closes them itself.
+    with ExitStack() as opened:
+        source = open_source(args.input, size=args.size, fps=args.fps, flip=args.flip, loop=args.loop)
+        opened.callback(source.close)
+        sinks: list[Sink] = []
+        for uri in args.outputs or [_default_output()]:
+            sink = open_sink(uri, fps=source.fps or _DEFAULT_FPS, controls=controls, token=args.token)
+            opened.callback(sink.close)
+            sinks.append(sink)
+        loop = Loop(explainer, source, sinks, controls, overlay, options)
+        rss = system.rss_bytes()
+        try:
+            with stopped_by_signals(controls):
+                loop.run()
+        finally:
+            _report(args, explainer, loop, source, rss)
+    return 0
+
+
+def _controls(explainer: Explainer, args: argparse.Namespace) -> Controls:
+    output_of(args.view, explainer.model)  # words the refusal better than a list of views
+    return Controls(
+        available_views(explainer.model),
+        args.view,
+        class_choice=args.class_choice,
+        check_class=explainer.class_index,
+    )
+
+
+def _default_output() -> str:
+    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise FastcamError(
+            "no display here: name an output, e.g. http://:8000 (live page), out.mp4 or null://"
+        )
+    return "display://"
+
+
+def _report(args: argparse.Namespace, explainer: Explainer, loop: Loop, source: Source, rss: int) -> None:
+    setup = {
+        "model": str(args.model),
+        "input": args.input,
+        "outputs": args.outputs,
+        "view": args.view,
+        "every": args.every,
+        "runs_on": explainer.model.runs_on,
+    }
+    report = RunReport(loop.tally, source, (rss, system.rss_bytes()), setup)
+    if loop.tally.frames:
+        print(report.text(), flush=True)
+    if args.json is not None:
+        write_json(args.json, report.as_dict())
+
+
+@contextmanager
+def stopped_by_signals(controls: Controls) -> Iterator[None]:
+    """Ask for a stop on Ctrl-C or SIGTERM; a second Ctrl-C ends the process at once."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        controls.request_stop()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _size(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)[x×](\d+)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, e.g. 640x480")
+    return int(match[1]), int(match[2])

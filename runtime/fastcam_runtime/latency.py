@@ -1,0 +1,69 @@
+"""How long things took: percentiles of any number of samples in a fixed amount of memory."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+CAPACITY = 4096
+
+
+class Samples:
+    """Durations in milliseconds. The mean and the maximum are exact; the percentiles come from an evenly
+    drawn `CAPACITY` of all samples (reservoir sampling), and are exact up to that many.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.max = 0.0
+        self._sum = 0.0
+        self._kept = np.empty(CAPACITY, np.float32)
+        self._random = random.Random(0)
+
+    def add(self, milliseconds: float) -> None:
+        """Take one sample in."""
+        place = self.count if self.count < CAPACITY else self._random.randrange(self.count + 1)
+        if place < CAPACITY:
+            self._kept[place] = milliseconds
+        self.count += 1
+        self._sum += milliseconds
+        self.max = max(self.max, milliseconds)
+
+    @property
+    def mean(self) -> float:
+        """The mean; 0 without samples."""
+        return self._sum / self.count if self.count else 0.0
+
+    def percentile(self, percent: float) -> float:
+        """The value that `percent` of the samples do not exceed; 0 without samples."""
+        kept = self._kept[: min(self.count, CAPACITY)]
+        return float(np.percentile(kept, percent)) if kept.size else 0.0
+
+    def summary(self) -> dict[str, float]:
+        """Mean, p50, p90, p99, max and count, for a report."""
+        percentiles = {f"p{q}": round(self.percentile(q), 4) for q in (50, 90, 99)}
+        return {"mean": round(self.mean, 4), **percentiles, "max": round(self.max, 4), "count": self.count}
+
+
+class Stages:
+    """Samples for each stage of the loop.
+
+    Args:
+        names: The stages, in their order.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._samples = {name: Samples() for name in names}
+
+    def add(self, durations: Mapping[str, float]) -> None:
+        """Take in the durations of one frame; stages that it did not pass are left out."""
+        for name, milliseconds in durations.items():
+            self._samples[name].add(milliseconds)
+
+    @property
+    def samples(self) -> Mapping[str, Samples]:
+        """The samples by stage."""
+        return MappingProxyType(self._samples)

@@ -1,0 +1,302 @@
+"""The loop: frames are read, explained and drawn at the same time, each by a thread of its own.
+
+    source ─ read ─▶ frames ─ explain ─▶ results ─ draw, write ─▶ sinks
+           thread             thread              calling thread
+
+A file's frames are read one ahead. A live source reads in its own thread and keeps the newest frame only, so
+the explaining thread asks it directly: a frame that waited would be an old one.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from . import views
+from .caption import write_bar
+from .controls import Controls
+from .errors import FastcamError
+from .explainer import Explainer, Explanation
+from .handover import Handover
+from .latency import Stages
+from .overlay import Overlay
+from .preprocess import Array
+from .sinks import Sink, Status
+from .smoothing import Smoother
+from .snapshot import save_snapshot
+from .sources import Frame, Source
+
+STAGES = ("capture", "preprocess", "inference", "overlay", "sink", "end to end")
+"""`end to end` is from the moment a frame was captured, or read, to the moment all sinks have its picture."""
+
+_TICK = 0.05
+"""Seconds between looks at the controls while nothing arrives."""
+_FAREWELL = 5.0
+"""Seconds that a thread gets to finish its frame at the end."""
+
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """How the loop runs.
+
+    Args:
+        every: Maps are computed for every n-th frame; the others show the last ones.
+        smooth: Share of the past in the maps, 0 to below 1.
+        frames: End after so many frames; None for all.
+        caption: Write the label and the figures into the picture.
+    """
+
+    every: int = 1
+    smooth: float = 0.0
+    frames: int | None = None
+    caption: bool = True
+
+    def __post_init__(self) -> None:
+        for name, value in (("every", self.every), ("frames", self.frames)):
+            if value is not None and value < 1:
+                raise FastcamError(f"{name} is {value}: at least 1 is needed")
+
+
+@dataclass
+class Tally:
+    """What the loop did so far."""
+
+    frames: int = 0
+    seconds: float = 0.0
+    stages: Stages = field(default_factory=lambda: Stages(STAGES))
+
+    @property
+    def fps(self) -> float:
+        """Pictures per second, over all."""
+        return self.frames / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True)
+class _Read:
+    frame: Frame
+    milliseconds: float
+
+
+@dataclass(frozen=True)
+class _Result:
+    """An explained frame, and the choices that it was explained for."""
+
+    read: _Read
+    explanation: Explanation
+    view: str
+    class_choice: str | None
+    again: bool
+    """The held frame once more, because a choice was changed."""
+
+
+class Loop:
+    """Reads, explains, draws and writes until the source ends or a stop is asked for.
+
+    Args:
+        explainer: The model.
+        source: Where frames come from; closed at the end.
+        sinks: Where pictures go; closed at the end, all of them, whatever happens.
+        controls: The view, the class, pause and stop.
+        overlay: Colours and blend.
+        options: Everything else.
+    """
+
+    def __init__(
+        self,
+        explainer: Explainer,
+        source: Source,
+        sinks: Sequence[Sink],
+        controls: Controls,
+        overlay: Overlay | None = None,
+        options: LoopOptions | None = None,
+    ) -> None:
+        self._explainer = explainer
+        self._source = source
+        self._sinks = sinks
+        self._controls = controls
+        self._painter = views.Painter(overlay or Overlay())
+        self._options = options or LoopOptions()
+        self._smooth = Smoother(self._options.smooth)
+        self._frames: Handover[_Read] = Handover()
+        self._results: Handover[_Result] = Handover()
+        self._error: BaseException | None = None
+        self._maps: Mapping[str, Array] = {}
+        self._drawn_for: object = None
+        self._written: deque[float] = deque(maxlen=30)
+        self.tally = Tally()
+
+    def run(self) -> Tally:
+        """Run to the end; call it once, from the main thread if a sink is a window.
+
+        Raises:
+            FastcamError: A source, the model or a sink failed. What was recorded before is finished.
+        """
+        self._open_sessions()
+        threads = [self._thread("explain", self._explain_all)]
+        if not self._source.live:
+            threads.append(self._thread("read", self._read_all))
+        started = time.monotonic()
+        try:
+            for thread in threads:
+                thread.start()
+            self._draw_all()
+        finally:
+            self.tally.seconds = time.monotonic() - started
+            self._close(threads)
+        if self._error is not None:
+            raise self._error
+        return self.tally
+
+    # ── read ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _read_all(self) -> None:
+        while (read := self._read()) is not None and self._frames.put(read):
+            pass
+        self._frames.end()
+
+    def _read(self) -> _Read | None:
+        started = time.perf_counter()
+        frame = self._source.read()
+        return None if frame is None else _Read(frame, 1e3 * (time.perf_counter() - started))
+
+    # ── explain ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _explain_all(self) -> None:
+        next_frame = self._read if self._source.live else self._frames.get
+        choice: tuple[str, str | None] | None = None
+        since_maps = 0
+        count = 0
+        while count != self._options.frames and (read := next_frame()) is not None:
+            asked = (self._controls.view, self._controls.class_choice)
+            since_maps = 0 if asked != choice else since_maps + 1
+            choice = asked
+            result = self._explain(read, *asked, with_maps=since_maps % self._options.every == 0)
+            if not self._results.put(result):
+                return
+            count += 1
+            self._hold(read, asked)
+        self._results.end()
+
+    def _open_sessions(self) -> None:
+        """Have ready what the first frames need, so that none of them waits for it."""
+        of_class = self._controls.class_choice is not None
+        model = self._explainer.model
+        model.session([views.output_of(self._controls.view, model, of_class=of_class)])
+        if self._options.every > 1:
+            model.session([])
+
+    def _explain(
+        self, read: _Read, view: str, class_choice: str | None, *, with_maps: bool, again: bool = False
+    ) -> _Result:
+        of_class = class_choice is not None
+        outputs = [views.output_of(view, self._explainer.model, of_class=of_class)] if with_maps else []
+        classes = [class_choice] if class_choice is not None else None
+        explanation = self._explainer.explain(read.frame.image, classes, outputs)[0]
+        return _Result(read, explanation, view, class_choice, again)
+
+    def _hold(self, read: _Read, shown: tuple[str, str | None]) -> None:
+        """While paused, stay with this frame; explain it again when the view or the class was changed."""
+        version = -1
+        while self._controls.paused and not self._controls.stop.is_set():
+            version = self._controls.wait_change(version, timeout=1.0)
+            asked = (self._controls.view, self._controls.class_choice)
+            if asked != shown:
+                shown = asked
+                if not self._results.put(self._explain(read, *asked, with_maps=True, again=True)):
+                    return
+
+    # ── draw and write ────────────────────────────────────────────────────────────────────────────────────
+
+    def _draw_all(self) -> None:
+        held: tuple[Array, Status] | None = None
+        while not self._controls.stop.is_set() and not self._results.over:
+            result = self._results.get(_TICK)
+            if result is not None:
+                held = self._show(result)
+            elif held is not None and self._controls.paused:
+                self._write(*held, [sink for sink in self._sinks if sink.interactive])
+            if held is not None and self._controls.take_snapshot_request():
+                save_snapshot(held[0])
+
+    def _show(self, result: _Result) -> tuple[Array, Status]:
+        """Draw a result and write it; the picture and what is known about it."""
+        started = time.perf_counter()
+        picture = self._draw(result)
+        drawn = time.perf_counter()
+        timings = result.explanation.timings
+        durations = {"capture": result.read.milliseconds, **timings, "overlay": 1e3 * (drawn - started)}
+        status = Status(
+            frame=result.read.frame.index,
+            label=result.explanation.label,
+            score=result.explanation.score,
+            fps=self._rate(),
+            latency=durations,
+            view=result.view,
+            class_choice=result.class_choice,
+            dropped=self._source.dropped,
+        )
+        self._write(picture, status, [s for s in self._sinks if s.interactive or not result.again])
+        if not result.again:
+            durations = {**durations, "sink": 1e3 * (time.perf_counter() - drawn)}
+            durations["end to end"] = 1e3 * (time.monotonic() - result.read.frame.time)
+            self.tally.stages.add(durations)
+            self.tally.frames += 1
+            self._written.append(time.monotonic())
+        return picture, status
+
+    def _draw(self, result: _Result) -> Array:
+        explanation = result.explanation
+        drawn_for = (result.view, result.class_choice)
+        if drawn_for != self._drawn_for:
+            self._drawn_for = drawn_for
+            self._smooth.reset()
+        if explanation.maps:
+            self._maps = self._smooth(explanation.maps)
+        picture = self._painter.paint(result.view, result.read.frame.image, self._maps, explanation.geometry)
+        if self._options.caption:
+            milliseconds = explanation.timings["preprocess"] + explanation.timings["inference"]
+            figures = f"{self._rate():.1f} fps  {milliseconds:.1f} ms"
+            write_bar(picture, f"{explanation.label} {explanation.score:.0%}", figures)
+        return picture
+
+    @staticmethod
+    def _write(picture: Array, status: Status, sinks: Sequence[Sink]) -> None:
+        for sink in sinks:
+            sink.write(picture, status)
+
+    def _rate(self) -> float:
+        """Pictures per second, over the last few."""
+        if len(self._written) < 2:
+            return 0.0
+        span = self._written[-1] - self._written[0]
+        return (len(self._written) - 1) / span if span > 0 else 0.0
+
+    # ── threads ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _thread(self, name: str, work: Callable[[], None]) -> threading.Thread:
+        def guarded() -> None:
+            try:
+                work()
+            except BaseException as error:  # raised again by `run`, in the thread of the caller
+                self._error = self._error or error
+                self._frames.end()
+                self._results.end()
+
+        return threading.Thread(target=guarded, name=f"fastcam {name}", daemon=True)
+
+    def _close(self, threads: Sequence[threading.Thread]) -> None:
+        """End the threads, then the sinks; the first failure is the one to report."""
+        self._controls.request_stop()
+        self._frames.drop()
+        self._results.drop()
+        for close in (self._source.close, *(sink.close for sink in self._sinks)):
+            try:
+                close()
+            except FastcamError as error:
+                self._error = self._error or error
+        for thread in threads:
+            if thread.is_alive():
+                thread.join(_FAREWELL)

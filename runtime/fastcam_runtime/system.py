@@ -1,0 +1,57 @@
+"""What this process runs on and how much memory it takes, for reports."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import cv2
+import numpy as np
+import onnxruntime as ort
+
+
+def rss_bytes() -> int:
+    """The memory that the process holds now; its peak where the system tells no more."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return peak_rss_bytes()
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def peak_rss_bytes() -> int:
+    """The most memory that the process has held; 0 on a system without the figure."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def cpu_name() -> str:
+    """The processor, and the board where the system names it."""
+    names = []
+    with suppress(OSError):
+        names.append(Path("/proc/device-tree/model").read_text().strip("\0\n "))
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                names.append(value.strip())
+                break
+    return ", ".join(names) or platform.processor() or platform.machine()
+
+
+def versions() -> dict[str, str]:
+    """The versions that decide how fast things run."""
+    return {
+        "onnxruntime": ort.__version__,
+        "opencv": cv2.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+    }
