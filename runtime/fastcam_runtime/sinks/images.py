@@ -8,7 +8,6 @@ from pathlib import Path
 import cv2
 
 from ..errors import SinkError
-from ..sources import quiet as _quiet  # noqa: F401
 from ..sources.base import Image
 from .atomic import prepare_folder, write_whole
 from .base import Sink, Status

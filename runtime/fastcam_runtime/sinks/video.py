@@ -9,7 +9,6 @@ from pathlib import Path
 import cv2
 
 from ..errors import SinkError
-from ..sources import quiet as _quiet  # noqa: F401
 from ..sources.base import Image
 from .atomic import beside, prepare_folder
 from .base import Sink, Status

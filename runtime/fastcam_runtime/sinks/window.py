@@ -12,7 +12,6 @@ import cv2
 
 from ..controls import Controls
 from ..errors import SinkError
-from ..sources import quiet as _quiet  # noqa: F401
 from ..sources.base import Image
 from .base import Sink, Status
 

@@ -1,5 +1,6 @@
 """Where frames come from: one interface, chosen by URI."""
 
+from . import quiet as _quiet  # noqa: F401 (before OpenCV first speaks)
 from .base import Frame, Image, Source, SourceOptions
 from .opening import open_source
 

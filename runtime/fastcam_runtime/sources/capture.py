@@ -11,7 +11,6 @@ from urllib.parse import urlsplit, urlunsplit
 import cv2
 
 from ..errors import SourceError
-from . import quiet as _quiet  # noqa: F401
 from .base import Image, Source, SourceOptions
 from .live import LiveSource
 

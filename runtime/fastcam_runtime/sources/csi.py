@@ -10,7 +10,6 @@ from typing import Any
 import cv2
 
 from ..errors import SourceError
-from . import quiet as _quiet  # noqa: F401
 from .base import Image, Source, SourceOptions
 from .capture import CaptureGrabber
 from .live import LiveSource

@@ -11,7 +11,6 @@ import cv2
 import numpy as np
 
 from ..errors import SourceError, closest
-from . import quiet as _quiet  # noqa: F401
 from .base import Image, Source, SourceOptions
 from .ordered import OrderedSource
 

@@ -1,0 +1,229 @@
+"""Files as sources: real videos and images, written and read by OpenCV."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import threading
+import time
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from fastcam_runtime.errors import SourceError
+from fastcam_runtime.sources import Source, open_source
+
+FRAMES = 40
+BITS = 8
+
+
+def numbered(number: int, width: int = 64, height: int = 48) -> np.ndarray:
+    """A picture that tells its number in black and white columns, which no codec can blur away."""
+    bits = [255 if number >> bit & 1 else 0 for bit in range(BITS)]
+    return np.broadcast_to(np.repeat(np.uint8(bits), width // BITS)[None, :, None], (height, width, 3)).copy()
+
+
+def number_of(image: np.ndarray) -> int:
+    columns = image.reshape(image.shape[0], BITS, -1).mean(axis=(0, 2))
+    return sum(1 << bit for bit in range(BITS) if columns[bit] > 127)
+
+
+def record(path: Path, codec: str = "MJPG", frames: int = FRAMES, fps: float = 25.0) -> Path:
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*codec), fps, (64, 48))
+    assert writer.isOpened()
+    for number in range(frames):
+        writer.write(numbered(number))
+    writer.release()
+    return path
+
+
+def read_all(source: Source) -> list[np.ndarray]:
+    with source:
+        return [frame.image for frame in iter(source.read, None)]
+
+
+@pytest.mark.parametrize(
+    ("name", "codec"), [("clip.avi", "MJPG"), ("clip.mp4", "mp4v"), ("clip.mkv", "mp4v")]
+)
+def test_video_gives_every_frame_in_order(tmp_path: Path, name: str, codec: str) -> None:
+    source = open_source(str(record(tmp_path / name, codec, fps=29.97)))
+    assert not source.live
+    assert source.fps == pytest.approx(29.97)
+    with source:
+        frames = list(iter(source.read, None))
+    assert [number_of(frame.image) for frame in frames] == list(range(FRAMES))
+    assert [frame.index for frame in frames] == list(range(FRAMES))
+    assert all(a.time <= b.time for a, b in itertools.pairwise(frames))
+    assert frames[0].image.shape == (48, 64, 3)
+    assert frames[0].image.dtype == np.uint8
+    assert source.skipped == 0
+
+
+def test_read_frames_stay_as_they_were(tmp_path: Path) -> None:
+    source = open_source(str(record(tmp_path / "clip.avi", frames=3)))
+    first = source.read()
+    assert first is not None
+    read_all(source)
+    assert number_of(first.image) == 0
+
+
+def test_loop_begins_again_and_keeps_counting(tmp_path: Path) -> None:
+    with open_source(str(record(tmp_path / "clip.avi", frames=3)), loop=True) as source:
+        frames = [source.read() for _ in range(8)]
+    assert [number_of(frame.image) for frame in frames if frame] == [0, 1, 2, 0, 1, 2, 0, 1]
+    assert [frame.index for frame in frames if frame] == list(range(8))
+
+
+def test_broken_frames_in_the_middle_are_passed_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = record(tmp_path / "clip.avi")
+    content = bytearray(path.read_bytes())
+    chunks = [at for at in range(content.index(b"movi"), len(content)) if content[at : at + 4] == b"00dc"]
+    for broken in (20, 21):
+        start, end = chunks[broken] + 8, chunks[broken + 1]
+        content[start:end] = bytes(end - start)
+    path.write_bytes(content)
+    source = open_source(str(path))
+    with caplog.at_level(logging.WARNING):
+        numbers = [number_of(image) for image in read_all(source)]
+    assert numbers == [number for number in range(FRAMES) if number not in (20, 21)]
+    assert source.skipped == 2
+    assert "clip.avi" in caplog.text
+
+
+def test_cut_off_video_gives_what_it_has(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = record(tmp_path / "clip.avi")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with caplog.at_level(logging.WARNING):
+        numbers = [number_of(image) for image in read_all(open_source(str(path)))]
+    assert 5 < len(numbers) < FRAMES
+    assert numbers == list(range(len(numbers)))
+    assert f"{len(numbers)} of {FRAMES} frames" in caplog.text
+
+
+def test_rate_holds_a_file_back_until_it_is_closed(tmp_path: Path) -> None:
+    source = open_source(str(record(tmp_path / "clip.avi", frames=3)), fps=0.001)
+    assert source.fps == 0.001
+    assert source.read() is not None
+    late: list[object] = ["unanswered"]
+    reader = threading.Thread(target=lambda: late.__setitem__(0, source.read()))
+    reader.start()
+    source.close()
+    reader.join(20)
+    assert late == [None]
+
+
+def test_rate_paces_a_file(tmp_path: Path) -> None:
+    with open_source(str(record(tmp_path / "clip.avi", frames=6)), fps=50) as source:
+        times = [frame.time for frame in iter(source.read, None)]
+    assert times[-1] - times[0] >= 4 / 50
+
+
+def test_images_of_a_folder_by_name_with_an_unreadable_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number, name in ((3, "c.PNG"), (1, "a.png"), (4, "ü.bmp")):
+        # imencode, since imwrite knows a suffix by its lower-case form on some builds only.
+        (tmp_path / name).write_bytes(cv2.imencode(Path(name).suffix.lower(), numbered(number))[1].tobytes())
+    (tmp_path / "b.jpg").write_bytes(b"\xff\xd8\xff\xe0 not a picture")
+    (tmp_path / "empty.jpg").touch()
+    (tmp_path / "notes.txt").write_text("no image")
+    (tmp_path / "folder.png").mkdir()
+    source = open_source(f"{tmp_path}/")
+    with caplog.at_level(logging.WARNING):
+        assert [number_of(image) for image in read_all(source)] == [1, 3, 4]
+    assert source.skipped == 2
+    assert "b.jpg" in caplog.text
+    assert "empty.jpg" in caplog.text
+
+
+def test_glob_and_a_name_that_only_looks_like_one(tmp_path: Path) -> None:
+    for number, name in ((1, "a1.png"), (2, "a2.png"), (3, "b.png"), (4, "[x].png")):
+        cv2.imwrite(str(tmp_path / name), numbered(number))
+    assert [number_of(image) for image in read_all(open_source(f"{tmp_path}/a*.png"))] == [1, 2]
+    assert [number_of(image) for image in read_all(open_source(f"{tmp_path}/[x].png"))] == [4]
+
+
+def test_image_is_turned_upright_by_its_exif(tmp_path: Path) -> None:
+    upright = np.zeros((40, 20, 3), np.uint8)
+    upright[:20] = 255
+    stored = cv2.rotate(upright, cv2.ROTATE_90_COUNTERCLOCKWISE)
+    jpeg = cv2.imencode(".jpg", stored)[1].tobytes()
+    tiff = b"MM\0*\0\0\0\x08" + b"\0\x01" + b"\x01\x12\0\x03\0\0\0\x01\0\x06\0\0" + b"\0\0\0\0"
+    exif = b"Exif\0\0" + tiff
+    path = tmp_path / "phone.jpg"
+    path.write_bytes(jpeg[:2] + b"\xff\xe1" + (len(exif) + 2).to_bytes(2, "big") + exif + jpeg[2:])
+    (image,) = read_all(open_source(str(path)))
+    assert image.shape == (40, 20, 3)
+    assert image[:18].min() > 200
+    assert image[22:].max() < 50
+
+
+@pytest.mark.parametrize(
+    ("flip", "corner"), [(None, (0, 0)), ("horizontal", (0, -1)), ("vertical", (-1, 0)), ("both", (-1, -1))]
+)
+def test_flip_and_size(tmp_path: Path, flip: str | None, corner: tuple[int, int]) -> None:
+    picture = np.zeros((48, 64, 3), np.uint8)
+    picture[:24, :32] = (10, 20, 250)
+    cv2.imwrite(str(tmp_path / "red.png"), picture)
+    (image,) = read_all(open_source(str(tmp_path / "red.png"), size=(32, 12), flip=flip))
+    assert image.shape == (12, 32, 3)
+    assert tuple(image[corner]) == (10, 20, 250)
+    assert int((image > 0).any(axis=2).sum()) == 6 * 16
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"size": (0, 5)}, "size 0x5"),
+        ({"fps": 0.0}, "rate 0.0"),
+        ({"fps": float("nan")}, "rate nan"),
+        ({"flip": "sideways"}, "'sideways' is not one of horizontal, vertical, both"),
+    ],
+)
+def test_bad_options(options: dict[str, object], text: str) -> None:
+    with pytest.raises(SourceError, match=text):
+        open_source("any.mp4", **options)  # type: ignore[arg-type]
+
+
+def test_errors_are_one_line_that_names_the_thing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "clip.mp4").write_bytes(b"not a video " * 100)
+    (tmp_path / "empty.mp4").touch()
+    (tmp_path / "bad.jpg").write_bytes(b"not an image")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    cases = {
+        "clip.mp4": "clip.mp4: not a video",
+        "empty.mp4": "empty.mp4: an empty file",
+        "bad.jpg": "bad.jpg: not one frame",
+        "folder": "folder: a folder without images",
+        "*.png": r"\*.png: the pattern matches no image",
+        "clop.mp4": "clop.mp4: no such file; closest: clip.mp4",
+        "no/such/place.mp4": "no such file",
+        "pipe": "pipe: neither a file nor a folder",
+    }
+    for name, text in cases.items():
+        with pytest.raises(SourceError, match=text) as caught:
+            open_source(str(tmp_path / name)).read()
+        assert "\n" not in str(caught.value)
+    for uri, text in {"": "empty text", "rtps://x": "closest: rtsp", "csi://x": "csi://0"}.items():
+        with pytest.raises(SourceError, match=text):
+            open_source(uri)
+    # Not a word of OpenCV's or FFmpeg's own beside ours.
+    assert capfd.readouterr().err == ""
+
+
+def test_closing_while_another_thread_reads(tmp_path: Path) -> None:
+    path = record(tmp_path / "clip.avi")
+    for _ in range(20):
+        source = open_source(str(path), loop=True)
+        reader = threading.Thread(target=lambda source=source: list(iter(source.read, None)))
+        reader.start()
+        time.sleep(0.005)
+        source.close()
+        reader.join(20)
+        assert not reader.is_alive()
+        assert source.read() is None
