@@ -1,0 +1,216 @@
+"""The built-in clip: a camera that pans and zooms over two photos, a cat and a cup of espresso."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import cv2
+import numpy as np
+
+from ..errors import SourceError, closest
+from .base import Image, SourceOptions
+from .ordered import OrderedSource
+
+PHOTOS = Path(__file__).parent / "clip"
+DEFAULT_SIZE = (640, 480)
+DEFAULT_FPS = 30.0
+DEFAULT_FRAMES = 300
+
+_ENDLESS_ROUND = 10.0
+"""Seconds in which an endless clip shows every photo once."""
+
+_FADE = 0.12
+"""The part of a shot in which it is faded in over the one before."""
+
+_KEYS = ("size", "fps", "frames")
+
+
+@dataclass(frozen=True)
+class View:
+    """What the camera sees: a window of a photo, in the photo's pixels."""
+
+    photo: str
+    left: float
+    top: float
+    width: float
+    height: float
+    opacity: float = 1.0
+    """Below 1 while the photo is faded in over the one before."""
+
+
+@dataclass(frozen=True)
+class _Camera:
+    """A window of the frame's shape: its part of the largest that fits, its place in the room left over."""
+
+    x: float
+    y: float
+    zoom: float
+
+    def towards(self, other: _Camera, along: float) -> _Camera:
+        def mix(a: float, b: float) -> float:
+            return a + (b - a) * along
+
+        return _Camera(mix(self.x, other.x), mix(self.y, other.y), mix(self.zoom, other.zoom))
+
+
+@dataclass(frozen=True)
+class _Shot:
+    photo: str
+    start: _Camera
+    end: _Camera
+
+
+_SHOTS = (
+    # In towards the cat's eyes and nose; then from close above the cup out to the whole table.
+    _Shot("chelsea.jpg", _Camera(0.0, 0.5, 1.0), _Camera(0.65, 0.65, 0.64)),
+    _Shot("coffee.jpg", _Camera(0.75, 0.1, 0.66), _Camera(0.0, 0.5, 1.0)),
+)
+
+
+class TestClip(OrderedSource):
+    """`test://?size=640x480&fps=30&frames=300`: each photo for half of the frames, the second one faded in.
+
+    The same index gives the same pixels. `frames=0` never ends; both then, and in a loop, every photo is
+    faded in over the one before.
+    """
+
+    __test__ = False  # not a class of tests, whatever its name
+
+    def __init__(
+        self,
+        options: SourceOptions | None = None,
+        *,
+        size: tuple[int, int] = DEFAULT_SIZE,
+        fps: float = DEFAULT_FPS,
+        frames: int = DEFAULT_FRAMES,
+        name: str = "test://",
+    ) -> None:
+        """Args:
+        options: What is asked of any source; its size takes the place of `size`.
+        size: Width and height of the frames.
+        fps: The rate that the clip declares; its pace is the reader's unless `options` has a rate.
+        frames: How many; 0 for no end.
+        name: What error messages call it.
+        """
+        options = options or SourceOptions()
+        self.size = options.size or size
+        SourceOptions(size=self.size, fps=fps)  # refuses what is out of range
+        super().__init__(name, options, fps=fps)
+        self._round = frames or max(1, round(_ENDLESS_ROUND * fps))
+        self._end = frames or None
+        self._position = 0
+        self._photos = {shot.photo: _load(shot.photo) for shot in _SHOTS}
+
+    @classmethod
+    def from_uri(cls, uri: str, options: SourceOptions) -> TestClip:
+        """Open a `test://` URI.
+
+        Raises:
+            SourceError: an unknown key, or a value that is not of its form.
+        """
+        parts = urlsplit(uri)
+        if parts.netloc or parts.path.strip("/"):
+            raise SourceError(f"{uri}: settings follow a question mark, as in test://?size=640x480&fps=30")
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        for key in query:
+            if key not in _KEYS:
+                raise SourceError(
+                    f"{uri}: no setting {key!r}; there are {', '.join(_KEYS)}{closest(key, _KEYS)}"
+                )
+        size = _matched(uri, query, "size", r"(\d{1,5})x(\d{1,5})", "such as 640x480")
+        fps = _matched(uri, query, "fps", r"(\d{1,4}(?:\.\d+)?)", "such as 30 or 29.97")
+        frames = _matched(uri, query, "frames", r"(\d{1,9})", "such as 300, or 0 for no end")
+        return cls(
+            options,
+            size=(int(size[1]), int(size[2])) if size else DEFAULT_SIZE,
+            fps=float(fps[1]) if fps else DEFAULT_FPS,
+            frames=int(frames[1]) if frames else DEFAULT_FRAMES,
+            name=uri,
+        )
+
+    def view(self, index: int) -> View:
+        """What frame `index` shows; while one photo is faded in, the new one."""
+        number, along = self._shot(index)
+        opacity = 1.0
+        if number and along < _FADE:
+            opacity = _smoothstep(along / _FADE)
+        return self._window(number, along, opacity)
+
+    def render(self, index: int) -> Image:
+        """Frame `index`, before any flip. Any index from 0 on: past the end the clip goes on as in a loop."""
+        view = self.view(index)
+        image = self._photograph(view)
+        if view.opacity < 1:
+            number, along = self._shot(index)
+            before = self._photograph(self._window(number - 1, along + 1))
+            image = cv2.addWeighted(image, view.opacity, before, 1 - view.opacity, 0)
+        return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGRA2BGR), np.uint8)
+
+    def _next(self) -> Image | None:
+        if self._position == self._end:
+            return None
+        image = self.render(self._position)
+        self._position += 1
+        return image
+
+    def _rewind(self) -> None:
+        # Goes on instead of jumping back, so that the first photo is faded in over the last.
+        self._end = self._position + self._round
+
+    def _shot(self, index: int) -> tuple[int, float]:
+        """The number of the shot that a frame is in, and how far along it the frame's middle is, 0…1."""
+        number, along = divmod((index + 0.5) * len(_SHOTS) / self._round, 1)
+        return int(number), along
+
+    def _window(self, number: int, along: float, opacity: float = 1.0) -> View:
+        """The view of shot `number`; `along` goes to 1 + _FADE: the camera moves on while it is faded out."""
+        shot = _SHOTS[number % len(_SHOTS)]
+        camera = shot.start.towards(shot.end, along / (1 + _FADE))
+        down, across = self._photos[shot.photo].shape[:2]
+        scale = camera.zoom * min(across / self.size[0], down / self.size[1])
+        width, height = self.size[0] * scale, self.size[1] * scale
+        left, top = (across - width) * camera.x, (down - height) * camera.y
+        return View(shot.photo, left, top, width, height, opacity)
+
+    def _photograph(self, view: View) -> Image:
+        """The window of the photo at the frame's size, BGRA."""
+        # A frame smaller than the window is the average of a larger one: single pixels would flicker.
+        fine = math.ceil(view.width / self.size[0])
+        size = (self.size[0] * fine, self.size[1] * fine)
+        scale = view.width / size[0]
+        # Pixel centres: x + ½ of the frame is left + (x + ½)·scale of the photo.
+        to_photo = np.array([[scale, 0, view.left + scale / 2 - 0.5], [0, scale, view.top + scale / 2 - 0.5]])
+        flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+        image = cv2.warpAffine(
+            self._photos[view.photo], to_photo, size, flags=flags, borderMode=cv2.BORDER_REPLICATE
+        )
+        if fine > 1:
+            image = cv2.resize(image, self.size, interpolation=cv2.INTER_AREA)
+        return np.asarray(image, np.uint8)
+
+
+def _load(name: str) -> Image:
+    """A photo as BGRA: OpenCV warps four channels three times as fast as three."""
+    path = PHOTOS / name
+    photo = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR) if path.is_file() else None
+    if photo is None:
+        raise SourceError(f"{path}: a photo of the built-in clip is missing; install fastcam-edge again")
+    return np.asarray(cv2.cvtColor(photo, cv2.COLOR_BGR2BGRA), np.uint8)
+
+
+def _matched(uri: str, query: dict[str, str], key: str, pattern: str, example: str) -> re.Match[str] | None:
+    """The value of `key` matched with `pattern`, None where it is not given."""
+    if key not in query:
+        return None
+    match = re.fullmatch(pattern, query[key])
+    if match is None:
+        raise SourceError(f"{uri}: {key} is {query[key]!r}, not a value {example}")
+    return match
+
+
+def _smoothstep(x: float) -> float:
+    return x * x * (3 - 2 * x)

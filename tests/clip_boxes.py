@@ -1,0 +1,39 @@
+"""Where the subjects of the built-in clip are: boxes drawn by hand on its photos, and the same in a frame."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fastcam_runtime.sources.test_clip import View
+
+
+class Box(NamedTuple):
+    """Edges in pixels; right and bottom are exclusive."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+CAT_HEAD = Box(28, 0, 400, 292)
+CAT_FACE = Box(108, 72, 346, 282)
+"""From the outer corners of the eyes to the chin."""
+
+CUP = Box(172, 17, 410, 309)
+"""With its handle, without the saucer."""
+CUP_AND_SAUCER = Box(76, 17, 481, 390)
+
+SUBJECTS = {"chelsea.jpg": CAT_HEAD, "coffee.jpg": CUP_AND_SAUCER}
+"""By the name of the photo, as `TestClip.view(index).photo` gives it."""
+
+
+def in_frame(box: Box, view: View, size: tuple[int, int]) -> Box:
+    """A box of the photo as it lies in a frame of `size` (width, height), cut at the frame's edges."""
+    across, down = size[0] / view.width, size[1] / view.height
+    return Box(
+        max(0.0, (box.left - view.left) * across),
+        max(0.0, (box.top - view.top) * down),
+        min(float(size[0]), (box.right - view.left) * across),
+        min(float(size[1]), (box.bottom - view.top) * down),
+    )

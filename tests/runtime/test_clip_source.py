@@ -1,0 +1,197 @@
+"""The built-in clip against a float64 bilinear oracle, and what its URI promises."""
+
+from __future__ import annotations
+
+import itertools
+
+import cv2
+import numpy as np
+import pytest
+from clip_boxes import CAT_FACE, SUBJECTS, Box, in_frame
+from fastcam_runtime.errors import SourceError
+from fastcam_runtime.sources import SourceOptions, open_source
+from fastcam_runtime.sources.test_clip import PHOTOS, TestClip, View
+
+SIZES = [(640, 480), (1280, 720), (224, 224), (240, 320), (97, 33), (1, 1)]
+
+
+def open_clip(query: str = "", **options: object) -> TestClip:
+    clip = open_source(f"test://{query}", **options)  # type: ignore[arg-type]
+    assert isinstance(clip, TestClip)
+    return clip
+
+
+def photo(name: str) -> np.ndarray:
+    return cv2.imread(str(PHOTOS / name))
+
+
+def bilinear(image: np.ndarray, view: View, size: tuple[int, int]) -> np.ndarray:
+    """The window of the photo at `size`: half-pixel centres, edges repeated, float64."""
+
+    def axis(start: float, length: float, count: int, limit: int) -> tuple[np.ndarray, ...]:
+        place = start + (np.arange(count) + 0.5) * length / count - 0.5
+        low = np.floor(place)
+        below, above = (np.clip(low + k, 0, limit - 1).astype(int) for k in (0, 1))
+        return below, above, place - low
+
+    x0, x1, fx = axis(view.left, view.width, size[0], image.shape[1])
+    y0, y1, fy = axis(view.top, view.height, size[1], image.shape[0])
+    rows = image.astype(np.float64)
+    rows = rows[y0] * (1 - fy)[:, None, None] + rows[y1] * fy[:, None, None]
+    return rows[:, x0] * (1 - fx)[None, :, None] + rows[:, x1] * fx[None, :, None]
+
+
+@pytest.mark.parametrize("index", [0, 77, 149, 168, 299])
+def test_frame_is_the_window_of_the_photo(index: int) -> None:
+    clip = TestClip()
+    view = clip.view(index)
+    assert view.opacity == 1
+    expected = bilinear(photo(view.photo), view, clip.size)
+    np.testing.assert_allclose(clip.render(index), expected, atol=0.51)  # whole levels, of float32
+
+
+def test_fade_is_the_weighted_mean_of_both_photos() -> None:
+    clip = TestClip()
+    coffee = clip.view(158)
+    assert coffee.photo == "coffee.jpg"
+    assert 0.2 < coffee.opacity < 0.8
+    # Zoom and place are linear in time, so each edge of the cat's window is a parabola that goes on.
+    seen = [clip.view(index) for index in (0, 70, 149)]
+    edges = [[view.left, view.top, view.width, view.height] for view in seen]
+    cat = View("chelsea.jpg", *np.vander([158], 3)[0] @ np.linalg.solve(np.vander([0, 70, 149], 3), edges))
+    pictures = [bilinear(photo(view.photo), view, clip.size) for view in (coffee, cat)]
+    expected = coffee.opacity * pictures[0] + (1 - coffee.opacity) * pictures[1]
+    np.testing.assert_allclose(clip.render(158), expected, atol=1.02)  # both rounded, then their mean
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_camera_stays_inside_the_photo_and_keeps_the_shape(size: tuple[int, int]) -> None:
+    clip = TestClip(size=size, frames=0)
+    for index in range(0, 700, 7):
+        view = clip.view(index)
+        height, width = photo(view.photo).shape[:2]
+        assert view.left >= -1e-9
+        assert view.top >= -1e-9
+        assert view.left + view.width <= width + 1e-9
+        assert view.top + view.height <= height + 1e-9
+        assert view.width / view.height == pytest.approx(size[0] / size[1])
+    assert clip.render(0).shape == (size[1], size[0], 3)
+
+
+def test_camera_moves_smoothly_and_far() -> None:
+    clip = TestClip()
+    views = [clip.view(index) for index in range(300)]
+    for one, next_one in itertools.pairwise(views):
+        if one.photo == next_one.photo:
+            step = max(
+                abs(one.left - next_one.left), abs(one.top - next_one.top), abs(one.width - next_one.width)
+            )
+            assert 0 < step < 2  # pixels of the photo
+    assert views[149].width < 0.75 * views[0].width
+    assert views[299].width > 1.3 * views[150].width
+
+
+def test_small_frames_are_averages_not_samples() -> None:
+    small, large = TestClip(size=(40, 30)).render(60), TestClip(size=(640, 480)).render(60)
+    averaged = cv2.resize(large, (40, 30), interpolation=cv2.INTER_AREA)
+    sampled = large[8::16, 8::16]
+    error = [np.abs(small.astype(float) - other).mean() for other in (averaged, sampled)]
+    assert error[0] < 1
+    assert error[1] > 4
+
+
+@pytest.mark.parametrize("frames", [2, 3, 10, 31, 300])
+def test_any_length_shows_both_photos(frames: int) -> None:
+    clip = TestClip(frames=frames)
+    whole = [view.photo for index in range(frames) if (view := clip.view(index)).opacity == 1]
+    assert whole == sorted(whole)
+    assert set(whole) == {"chelsea.jpg", "coffee.jpg"}
+    assert frames - len(whole) <= 1 + 0.06 * frames  # the fade
+
+
+def test_reads_every_frame_in_order_and_the_same_each_time() -> None:
+    with open_clip("?size=64x48&frames=20") as clip, open_clip("?size=64x48&frames=20") as again:
+        assert not clip.live
+        assert clip.fps == 30
+        frames = list(iter(clip.read, None))
+        assert [frame.index for frame in frames] == list(range(20))
+        for frame in frames:
+            np.testing.assert_array_equal(frame.image, again.render(frame.index))
+        assert clip.read() is None
+
+
+def test_defaults() -> None:
+    clip = open_clip()
+    assert (clip.size, clip.fps) == ((640, 480), 30)
+    assert sum(1 for _ in iter(clip.read, None)) == 300
+
+
+def test_endless_clip_comes_back_to_the_first_photo() -> None:
+    clip = open_clip("?size=8x6&frames=0&fps=5.5")  # a round is 55 frames
+    frames = [clip.read() for _ in range(120)]
+    assert None not in frames
+    assert clip.fps == 5.5
+    assert [clip.view(index).photo for index in (0, 50, 60, 105)] == ["chelsea.jpg", "coffee.jpg"] * 2
+    assert clip.view(54).opacity == 1 > clip.view(55).opacity
+
+
+def test_loop_goes_on_where_the_clip_would_end() -> None:
+    clip = open_clip("?size=8x6&frames=10", loop=True)
+    frames = [frame for _ in range(25) if (frame := clip.read())]
+    assert [frame.index for frame in frames] == list(range(25))
+    np.testing.assert_array_equal(frames[24].image, frames[4].image)
+
+
+def test_options_of_any_source_hold() -> None:
+    plain, asked = open_clip("?size=64x48"), open_clip("?size=200x100", size=(64, 48), flip="horizontal")
+    frame = asked.read()
+    assert frame is not None
+    np.testing.assert_array_equal(frame.image, plain.render(0)[:, ::-1])
+    assert TestClip(SourceOptions(fps=12)).fps == 12
+
+
+def test_closed_clip_is_at_its_end() -> None:
+    clip = open_clip("?frames=0&size=8x6")
+    assert clip.read() is not None
+    clip.close()
+    clip.close()
+    assert clip.read() is None
+
+
+@pytest.mark.parametrize(
+    ("uri", "message"),
+    [
+        ("test://cat", "follow a question mark"),
+        ("test://?frame=3", "no setting 'frame'.*closest: frames"),
+        ("test://?size=640", "size is '640', not a value such as 640x480"),
+        ("test://?size=0x480", "size 0x480 is not between"),
+        ("test://?fps=fast", "fps is 'fast'"),
+        ("test://?fps=0", "rate 0.0 is not"),
+        ("test://?frames=-1", "frames is '-1'"),
+        ("test://?frames=", "frames is ''"),
+    ],
+)
+def test_mistakes_are_named(uri: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        open_source(uri)
+
+
+def test_boxes_follow_the_camera() -> None:
+    clip = TestClip()
+    view = clip.view(100)
+    pupil = Box(160, 95, 185, 128)  # the left one: the darkest part of the face
+    left, top, right, bottom = (round(edge) for edge in in_frame(pupil, view, clip.size))
+    face = [round(edge) for edge in in_frame(CAT_FACE, view, clip.size)]
+    gray = cv2.cvtColor(clip.render(100), cv2.COLOR_BGR2GRAY).astype(float)
+    assert gray[top:bottom, left:right].mean() < 0.5 * gray[face[1] : face[3], face[0] : face[2]].mean()
+    for index in (75, 225):
+        box = in_frame(SUBJECTS[clip.view(index).photo], clip.view(index), clip.size)
+        assert (box.right - box.left) * (box.bottom - box.top) > 0.3 * 640 * 480
+
+
+def test_photos_are_small_and_their_licence_is_told() -> None:
+    told = (PHOTOS / "README.md").read_text(encoding="utf-8")
+    for path in PHOTOS.glob("*.jpg"):
+        assert path.stat().st_size < 60_000
+        assert path.name in told
+    assert told.count("CC0") >= 2
