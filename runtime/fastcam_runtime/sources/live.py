@@ -63,6 +63,7 @@ class LiveSource(Source):
         self._newest: Frame | None = None
         self._arrived = threading.Condition()
         self._closed = threading.Event()
+        self._failure: Exception | None = None
         grabber = connect()
         self.fps = grabber.fps or options.fps
         self._thread = threading.Thread(target=self._run, args=(grabber,), name=f"read {name}", daemon=True)
@@ -72,6 +73,10 @@ class LiveSource(Source):
         with self._arrived:
             self._arrived.wait_for(lambda: self._newest is not None or self._closed.is_set())
             frame, self._newest = self._newest, None
+        if self._failure is not None:
+            # Only the last line of OpenCV's messages says what happened.
+            reason = (str(self._failure).strip() or repr(self._failure)).splitlines()[-1]
+            raise SourceError(f"{self.name}: cannot go on: {reason}") from self._failure
         return None if self._closed.is_set() else frame
 
     def close(self) -> None:
@@ -82,7 +87,19 @@ class LiveSource(Source):
         self._thread.join(_LONGEST_FAREWELL)
 
     def _run(self, grabber: Grabber) -> None:
-        """The reader thread: hand over every picture, and find the camera again when it is lost."""
+        """The reader thread; whatever ends it ends the source."""
+        try:
+            self._read_on(grabber)
+        except Exception as error:
+            logger.debug("%s: reader thread failed", self.name, exc_info=True)
+            self._failure = error
+        finally:
+            self._closed.set()
+            with self._arrived:
+                self._arrived.notify_all()
+
+    def _read_on(self, grabber: Grabber) -> None:
+        """Hand over every picture, and find the camera again when it is lost."""
         index = 0
         delay = self._first_delay
         while not self._closed.is_set():
