@@ -13,7 +13,7 @@ import numpy as np
 import onnxruntime as ort
 
 from . import system
-from .branch import cut
+from .branch import cut_file
 from .contract import CLASS_INPUT, METADATA_KEY
 from .errors import FastcamError, ModelError
 from .preprocess import Array
@@ -124,7 +124,7 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
     if baseline is not None:
         plain = _open("baseline", baseline, None, options)
     elif measured.name == "grafted" and model.suffix.lower() != ".ort":
-        plain = _open("plain", model, _read_cut(model), options)
+        plain = _open("plain", model, cut_file(model), options)
     else:
         return [measured]
     ours, theirs = (
@@ -217,13 +217,6 @@ def _size(size: int | str | None, axis: int) -> int:
     if isinstance(size, int) and size > 0:
         return size
     return 1 if axis == 0 else _FREE_SIZE
-
-
-def _read_cut(path: Path) -> bytes:
-    try:
-        return cut(path.read_bytes())
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from error
 
 
 def _words(feed: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]) -> str:

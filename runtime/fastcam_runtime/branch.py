@@ -1,34 +1,67 @@
 """Cut saliency outputs, and the grafted nodes that only they need, out of a grafted file.
 
-onnxruntime runs every node of a file whatever outputs are asked for, so a frame that needs no map, or a
-view that needs one map of five, is only cheap in a file without the rest. A device has no onnx package: this
-walks the protobuf wire format (https://protobuf.dev/programming-guides/encoding/) and copies what is kept
-byte for byte.
+onnxruntime runs every node of a file whatever outputs are asked for, so a frame that needs no map, or a view
+that needs one map of five, is only cheap in a file without the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
 from .contract import CAM, CLASS_INPUT, FASTCAM, LOVI, MAP, NODE_PREFIX, NONCLASS, SCALE_PREFIX
 from .errors import ModelError
+from .protobuf import BYTES, Field, field_header, fields, text_of
 
 # Field numbers of onnx.proto.
-_MODEL_GRAPH = 7
+_MODEL_GRAPH, _MODEL_METADATA = 7, 14
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_INPUT, _GRAPH_OUTPUT, _GRAPH_VALUE_INFO = 1, 5, 11, 12, 13
 _NODE_INPUT, _NODE_OUTPUT, _NODE_NAME, _NODE_ATTRIBUTE = 1, 2, 3, 5
 _ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS = 6, 11
 _TENSOR_NAME = 8
 _VALUE_NAME = 1
+_ENTRY_KEY, _ENTRY_VALUE = 1, 2
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_T = TypeVar("_T")
 
 
 def is_saliency_output(name: str) -> bool:
     """Whether the contract names an output of a grafted file so."""
     scale = name.removeprefix(SCALE_PREFIX)
     return name in (MAP, LOVI, CAM, FASTCAM, NONCLASS) or (scale != name and scale.isdigit())
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What an ONNX file says about itself, without a session."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    metadata: dict[str, str]
+
+
+def summarize(model: bytes) -> Summary:
+    """The inputs, outputs and metadata of an ONNX file.
+
+    Raises:
+        ModelError: These are not the bytes of an ONNX model.
+    """
+    graph: list[Field] = []
+    metadata: dict[str, str] = {}
+    for field in fields(memoryview(model)):
+        if field.number == _MODEL_GRAPH and field.wire == BYTES:
+            graph += fields(field.value)
+        elif field.number == _MODEL_METADATA:
+            metadata[text_of(field.value, _ENTRY_KEY)] = text_of(field.value, _ENTRY_VALUE)
+    if not graph:
+        raise ModelError("not an ONNX model: it holds no graph")
+    inputs, outputs = (
+        tuple(text_of(field.value, _VALUE_NAME) for field in graph if field.number == number)
+        for number in (_GRAPH_INPUT, _GRAPH_OUTPUT)
+    )
+    return Summary(inputs, outputs, metadata)
 
 
 def cut(model: bytes, keep: Collection[str] = ()) -> bytes:
@@ -41,15 +74,13 @@ def cut(model: bytes, keep: Collection[str] = ()) -> bytes:
     Raises:
         ModelError: These are not the bytes of an ONNX model.
     """
-    data = memoryview(model)
     parts: list[memoryview | bytes] = []
     graphs = 0
-    for field in _fields(data):
-        if field.number == _MODEL_GRAPH and field.wire == _BYTES:
+    for field in fields(memoryview(model)):
+        if field.number == _MODEL_GRAPH and field.wire == BYTES:
             graphs += 1
             graph = _cut_graph(field.value, frozenset(keep))
-            size = sum(map(len, graph))
-            parts += [_varint(_MODEL_GRAPH << 3 | _BYTES), _varint(size), *graph]
+            parts += [field_header(_MODEL_GRAPH, sum(map(len, graph))), *graph]
         else:
             parts.append(field.whole)
     if graphs != 1:
@@ -57,14 +88,23 @@ def cut(model: bytes, keep: Collection[str] = ()) -> bytes:
     return b"".join(parts)
 
 
-@dataclass(frozen=True)
-class _Field:
-    number: int
-    wire: int
-    value: memoryview
-    """The content of a length-delimited field; of any other, its bytes."""
-    whole: memoryview
-    """The field with its key."""
+def cut_file(path: Path, keep: Collection[str] = ()) -> bytes:
+    """`cut` for a file; what is wrong with it is told with its name."""
+    return _from_file(path, lambda model: cut(model, keep))
+
+
+def summarize_file(path: Path) -> Summary:
+    """`summarize` for a file; what is wrong with it is told with its name."""
+    return _from_file(path, summarize)
+
+
+def _from_file(path: Path, read: Callable[[bytes], _T]) -> _T:
+    try:
+        return read(path.read_bytes())
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from error
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 @dataclass(frozen=True)
@@ -72,138 +112,77 @@ class _Node:
     name: str
     inputs: frozenset[str]
     """What it reads, in the bodies of its subgraphs too."""
-    outputs: tuple[str, ...]
+    outputs: frozenset[str]
+
+    @property
+    def grafted(self) -> bool:
+        return self.name.startswith(NODE_PREFIX)
 
     @classmethod
     def read(cls, data: memoryview) -> _Node:
-        name, inputs, outputs = "", set[str](), list[str]()
-        for field in _fields(data):
+        name, inputs, outputs = "", set[str](), set[str]()
+        for field in fields(data):
             if field.number == _NODE_INPUT:
-                inputs.add(_text(field))
+                inputs.add(field.text)
             elif field.number == _NODE_OUTPUT:
-                outputs.append(_text(field))
+                outputs.add(field.text)
             elif field.number == _NODE_NAME:
-                name = _text(field)
+                name = field.text
             elif field.number == _NODE_ATTRIBUTE:
                 inputs |= _read_by_subgraphs(field.value)
-        return cls(name, frozenset(inputs), tuple(outputs))
+        return cls(name, frozenset(inputs - {""}), frozenset(outputs - {""}))
 
 
 def _read_by_subgraphs(attribute: memoryview) -> set[str]:
     """Every name that the bodies in an attribute read: a superset of what they take from outside."""
     names: set[str] = set()
-    for field in _fields(attribute):
-        if field.number not in (_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS) or field.wire != _BYTES:
+    for field in fields(attribute):
+        if field.number not in (_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS) or field.wire != BYTES:
             continue
-        for part in _fields(field.value):
+        for part in fields(field.value):
             if part.number == _GRAPH_NODE:
                 names |= _Node.read(part.value).inputs
             elif part.number == _GRAPH_OUTPUT:
-                names.add(_name(part.value, _VALUE_NAME))
+                names.add(text_of(part.value, _VALUE_NAME))
     return names
 
 
 def _cut_graph(graph: memoryview, keep: frozenset[str]) -> list[memoryview]:
     """The fields of the graph that stay, in their order."""
-    fields = list(_fields(graph))
-    nodes = {i: _Node.read(f.value) for i, f in enumerate(fields) if f.number == _GRAPH_NODE}
-    outputs = {_name(f.value, _VALUE_NAME) for f in fields if f.number == _GRAPH_OUTPUT}
-    dropped_outputs = {name for name in outputs if is_saliency_output(name) and name not in keep}
-    needed = _needed(list(nodes.values()), outputs - dropped_outputs)
-    gone = {i for i, n in nodes.items() if n.name.startswith(NODE_PREFIX) and needed.isdisjoint(n.outputs)}
-    read = (outputs - dropped_outputs).union(*(n.inputs for i, n in nodes.items() if i not in gone))
-    # Only what a dropped node touched can have become useless: everything else is the network's own business.
-    touched = dropped_outputs.union(*(nodes[i].inputs | set(nodes[i].outputs) for i in gone), {CLASS_INPUT})
-    useless = touched - read
+    parts = list(fields(graph))
+    nodes = {i: _Node.read(part.value) for i, part in enumerate(parts) if part.number == _GRAPH_NODE}
+    outputs = {text_of(part.value, _VALUE_NAME) for part in parts if part.number == _GRAPH_OUTPUT}
+    dropped = {name for name in outputs if is_saliency_output(name) and name not in keep}
+    needed = _needed(list(nodes.values()), outputs - dropped)
+    gone = {i for i, node in nodes.items() if node.grafted and needed.isdisjoint(node.outputs)}
+    # Only what a dropped node touched can have become useless: all else is the network's own business.
+    touched = {CLASS_INPUT}.union(*(nodes[i].inputs | nodes[i].outputs for i in gone))
+    useless = touched - (outputs - dropped).union(*(n.inputs for i, n in nodes.items() if i not in gone))
 
-    def stays(index: int, field: _Field) -> bool:
-        if field.number == _GRAPH_NODE:
+    def stays(index: int, part: Field) -> bool:
+        if part.number == _GRAPH_NODE:
             return index not in gone
-        if field.number == _GRAPH_INITIALIZER:
-            return _name(field.value, _TENSOR_NAME) not in useless
-        if field.number == _GRAPH_OUTPUT:
-            return _name(field.value, _VALUE_NAME) not in dropped_outputs
-        if field.number == _GRAPH_VALUE_INFO:
-            return _name(field.value, _VALUE_NAME) not in useless
-        if field.number == _GRAPH_INPUT:
-            name = _name(field.value, _VALUE_NAME)
-            return name != CLASS_INPUT or name not in useless
+        if part.number == _GRAPH_OUTPUT:
+            return text_of(part.value, _VALUE_NAME) not in dropped
+        if part.number == _GRAPH_INITIALIZER:
+            return text_of(part.value, _TENSOR_NAME) not in useless
+        if part.number == _GRAPH_VALUE_INFO:
+            return text_of(part.value, _VALUE_NAME) not in useless
+        if part.number == _GRAPH_INPUT:
+            return not (text_of(part.value, _VALUE_NAME) == CLASS_INPUT and CLASS_INPUT in useless)
         return True
 
-    return [field.whole for index, field in enumerate(fields) if stays(index, field)]
+    return [part.whole for index, part in enumerate(parts) if stays(index, part)]
 
 
 def _needed(nodes: list[_Node], outputs: set[str]) -> set[str]:
     """The values that the kept outputs and the network's own nodes need, walking backwards."""
-    producer = {output: node for node in nodes for output in node.outputs if output}
-    needed = set(outputs)
-    waiting = list(outputs)
-    for node in nodes:
-        if not node.name.startswith(NODE_PREFIX):
-            waiting += node.inputs
+    producer = {output: node for node in nodes for output in node.outputs}
+    waiting = outputs.union(*(node.inputs for node in nodes if not node.grafted))
+    needed: set[str] = set()
     while waiting:
         name = waiting.pop()
         needed.add(name)
-        node_of = producer.get(name)
-        if node_of is not None:
-            waiting += [value for value in node_of.inputs if value not in needed]
+        if name in producer:
+            waiting |= producer[name].inputs - needed
     return needed
-
-
-def _fields(data: memoryview) -> Iterator[_Field]:
-    """The fields of one message."""
-    at = 0
-    while at < len(data):
-        start = at
-        key, at = _read_varint(data, at)
-        number, wire = key >> 3, key & 7
-        value = at
-        if wire == _VARINT:
-            _, at = _read_varint(data, at)
-        elif wire == _BYTES:
-            size, value = _read_varint(data, at)
-            at = value + size
-        elif wire in (_FIXED64, _FIXED32):
-            at += 8 if wire == _FIXED64 else 4
-        else:
-            raise ModelError(f"not an ONNX model, or damaged: wire type {wire} in its protobuf")
-        if at > len(data) or number == 0:
-            raise ModelError("not an ONNX model, or cut short")
-        yield _Field(number, wire, data[value:at], data[start:at])
-
-
-def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
-    """A base-128 number and the position after it."""
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(data):
-            break
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-    raise ModelError("not an ONNX model, or cut short")
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _name(message: memoryview, number: int) -> str:
-    """The text in field `number` of a message; empty if it has none."""
-    for field in _fields(message):
-        if field.number == number:
-            return _text(field)
-    return ""
-
-
-def _text(field: _Field) -> str:
-    if field.wire != _BYTES:
-        raise ModelError("not an ONNX model, or damaged: a name is not text")
-    return str(field.value, "utf-8", "surrogateescape")

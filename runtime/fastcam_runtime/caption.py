@@ -13,6 +13,7 @@ _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _CAP_HEIGHT = 21.0
 """Pixels of a capital letter of the font at scale 1."""
 _SMALLEST = 9
+_ANY_SCRIPT = int(cv2.__version__.partition(".")[0]) >= 5
 _WHITE = (255, 255, 255)
 
 
@@ -88,7 +89,9 @@ def _darken(part: Array) -> None:
 
 
 def _plain(text: str) -> str:
-    """The text in the characters that the font has: accents dropped, the rest as question marks."""
+    """The text in the characters that the font has: before OpenCV 5, accents dropped and the rest as `?`."""
+    if _ANY_SCRIPT:
+        return text
     plain = unicodedata.normalize("NFKD", text)
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     return plain.encode("ascii", "replace").decode()

@@ -19,6 +19,7 @@ from .controls import Controls
 from .errors import FastcamError
 from .explainer import Explainer
 from .loop import Loop, LoopOptions
+from .model import Model
 from .overlay import BLENDS, Overlay
 from .report import RunReport, check_json_path, write_json
 from .sinks import Sink, open_sink
@@ -100,10 +101,16 @@ def run(args: argparse.Namespace) -> int:
         check_json_path(args.json)
     overlay = Overlay(args.colormap, args.alpha, args.blend)
     options = LoopOptions(args.every, args.smooth, args.frames, args.caption)
-    explainer = Explainer(args.model, args.threads, args.provider, native=args.native)
-    controls = _controls(explainer, args)
-    logger.info("%s", explainer.model.runs_on)
-    if args.every > 1 and not explainer.model.can_be_cut:
+    model = Model(args.model, threads=args.threads, provider=args.provider, native=args.native)
+    shown = output_of(args.view, model, of_class=args.class_choice is not None)
+    explainer = Explainer.of(model, [shown])
+    controls = Controls(
+        available_views(model), args.view, class_choice=args.class_choice, check_class=explainer.class_index
+    )
+    logger.info("%s", model.describe())
+    if args.every > 1:
+        model.session([])
+    if args.every > 1 and not model.can_be_cut:
         logger.warning("%s: an ORT file cannot be cut, so --every saves nothing", args.model)
     # Whatever was opened is closed if a later one cannot be opened; the loop closes them itself.
     with ExitStack() as opened:
@@ -124,16 +131,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _controls(explainer: Explainer, args: argparse.Namespace) -> Controls:
-    output_of(args.view, explainer.model)  # words the refusal better than a list of views
-    return Controls(
-        available_views(explainer.model),
-        args.view,
-        class_choice=args.class_choice,
-        check_class=explainer.class_index,
-    )
-
-
 def _default_output() -> str:
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise FastcamError(
@@ -149,7 +146,7 @@ def _report(args: argparse.Namespace, explainer: Explainer, loop: Loop, source: 
         "outputs": args.outputs,
         "view": args.view,
         "every": args.every,
-        "runs_on": explainer.model.runs_on,
+        "runs_on": explainer.model.describe(),
     }
     report = RunReport(loop.tally, source, (rss, system.rss_bytes()), setup)
     if loop.tally.frames:

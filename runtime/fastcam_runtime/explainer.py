@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,22 +79,37 @@ class Explainer:
         *,
         native: bool = True,
     ) -> None:
-        self.model = Model(Path(path), threads=threads, provider=provider, native=native)
-        self.metadata = self.model.metadata
-        self.outputs = self.model.words if outputs is None else tuple(outputs)
-        self.model.output_names(self.outputs)
-        if self.model.image_type not in _DTYPES:
-            name, kind = self.metadata.image.name, self.model.image_type
-            raise ModelError(
-                f"{path}: its image input {name!r} takes {kind}, not one of {', '.join(_DTYPES)}"
+        self._set_up(Model(Path(path), threads=threads, provider=provider, native=native), outputs)
+
+    @classmethod
+    def of(cls, model: Model, outputs: Iterable[str] | None = None) -> Explainer:
+        """An explainer for a model that was read before."""
+        explainer = cls.__new__(cls)
+        explainer._set_up(model, outputs)
+        return explainer
+
+    def _set_up(self, model: Model, outputs: Iterable[str] | None) -> None:
+        self.model = model
+        self.metadata = model.metadata
+        self.outputs = model.words if outputs is None else tuple(outputs)
+        session = model.session(self.outputs)
+        name = self.metadata.image.name
+        image = next((value for value in session.get_inputs() if value.name == name), None)
+        if image is None or image.type not in _DTYPES:
+            found = (
+                "is not there" if image is None else f"takes {image.type}, not one of {', '.join(_DTYPES)}"
             )
+            raise ModelError(f"{model.path}: its image input {name!r} {found}")
+        self._batch: int | None = image.shape[0] if isinstance(image.shape[0], int) else None
         self._preprocess = Preprocessor(
             self.metadata.image,
             self.metadata.preprocess,
             self.metadata.resize,
-            _DTYPES[self.model.image_type],
-            self.model.batch or 1,
+            _DTYPES[image.type],
+            self._batch or 1,
         )
+        scores = next(value for value in session.get_outputs() if value.name == self.metadata.scores)
+        self._class_count = _class_count(scores.shape, self.labels)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -148,10 +164,9 @@ class Explainer:
             ClassError: There is no such class, or several fit.
             ModelError: The file has no class maps.
         """
-        if not self.model.has_class_input:
-            export = f"fastcam export {self.model.path.name} --outputs cam,fastcam"
-            raise ModelError(f"{self.model.path} has no class maps; export the original again with: {export}")
-        return find_class(choice, self.labels, self.model.class_count)
+        if not self.model.has_class_maps:
+            raise ModelError(f"no class can be chosen: {self.model.lacks('fastcam')}")
+        return find_class(choice, self.labels, self._class_count)
 
     def _run(
         self, session: ort.InferenceSession, wanted: Sequence[str], tensor: Array, classes: list[int] | None
@@ -159,10 +174,10 @@ class Explainer:
         """The outputs by name, without the batch dimension: one dictionary per class."""
         names = [self.metadata.scores, *self.model.output_names(wanted)]
         feed: dict[str, Any] = {self.metadata.image.name: tensor}
-        if classes is None or not self.model.reads_class(session):
+        if classes is None or not _reads_class(session):
             results = [dict(zip(names, (a[0] for a in _call(session, names, feed)), strict=True))]
             return results * (1 if classes is None else len(classes))
-        if self.model.batch is None and len(classes) > 1:
+        if self._batch is None and len(classes) > 1:
             feed[self.metadata.image.name] = np.repeat(tensor, len(classes), axis=0)
             feed[contract.CLASS_INPUT] = np.array(classes, np.int64)
             arrays = _call(session, names, feed)
@@ -205,3 +220,16 @@ def _call(session: ort.InferenceSession, names: list[str], feed: dict[str, Any])
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
         raise ModelError(f"onnxruntime failed on a frame: {str(error).strip().splitlines()[0]}") from error
     return arrays
+
+
+def _reads_class(session: ort.InferenceSession) -> bool:
+    inputs = [*session.get_inputs(), *session.get_overridable_initializers()]
+    return any(value.name == contract.CLASS_INPUT for value in inputs)
+
+
+def _class_count(shape: Sequence[int | str | None], labels: Sequence[str]) -> int | None:
+    """The classes of a scores output N×C or N×C×1×1; the number of labels where the file leaves C free."""
+    sizes = shape[1:]
+    if sizes and all(isinstance(size, int) for size in sizes):
+        return math.prod(size for size in sizes if isinstance(size, int))
+    return len(labels) or None

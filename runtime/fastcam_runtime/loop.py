@@ -134,7 +134,6 @@ class Loop:
         Raises:
             FastcamError: A source, the model or a sink failed. What was recorded before is finished.
         """
-        self._open_sessions()
         threads = [self._thread("explain", self._explain_all)]
         if not self._source.live:
             threads.append(self._thread("read", self._read_all))
@@ -179,14 +178,6 @@ class Loop:
             count += 1
             self._hold(read, asked)
         self._results.end()
-
-    def _open_sessions(self) -> None:
-        """Have ready what the first frames need, so that none of them waits for it."""
-        of_class = self._controls.class_choice is not None
-        model = self._explainer.model
-        model.session([views.output_of(self._controls.view, model, of_class=of_class)])
-        if self._options.every > 1:
-            model.session([])
 
     def _explain(
         self, read: _Read, view: str, class_choice: str | None, *, with_maps: bool, again: bool = False
@@ -258,7 +249,9 @@ class Loop:
         picture = self._painter.paint(result.view, result.read.frame.image, self._maps, explanation.geometry)
         if self._options.caption:
             milliseconds = explanation.timings["preprocess"] + explanation.timings["inference"]
-            figures = f"{self._rate():.1f} fps  {milliseconds:.1f} ms"
+            figures = f"{milliseconds:.1f} ms"
+            if len(self._written) > 1:
+                figures = f"{self._rate():.1f} fps  {figures}"
             write_bar(picture, f"{explanation.label} {explanation.score:.0%}", figures)
         return picture
 

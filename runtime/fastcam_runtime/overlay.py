@@ -54,7 +54,10 @@ class Overlay:
             H×W×3 BGR uint8, overwritten by the next call.
         """
         heat = self.heat(saliency, geometry or _whole(frame, saliency))
-        base = to_gray(frame) if self._gray_frame else to_bgr(frame)
+        if self._gray_frame:
+            base = cv2.cvtColor(to_gray(frame), cv2.COLOR_GRAY2BGR, dst=self._picture)
+        else:
+            base = to_bgr(frame)
         cv2.addWeighted(base, 1 - self._alpha, heat, self._alpha, 0, dst=self._picture)
         return self._picture
 
@@ -124,12 +127,11 @@ def to_bgr(frame: Array) -> Array:
 
 
 def to_gray(frame: Array) -> Array:
-    """The frame without its colours, still with three channels."""
+    """A gray, BGR or BGRA frame as H×W (itself if it is gray)."""
     frame = check_frame(frame)
     if frame.ndim == 3:
         frame = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY if frame.shape[2] == 3 else cv2.COLOR_BGRA2GRAY)
-    gray: Array = cv2.cvtColor(frame, cv2.COLOR_GRAY2BGR)
-    return gray
+    return frame
 
 
 def _whole(frame: Array, saliency: Array) -> Geometry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import onnxruntime as ort
 
 from . import providers
-from .contract import METADATA_KEY, Metadata
 from .errors import ModelError
+
+logger = logging.getLogger(__name__)
 
 MAX_DEFAULT_THREADS = 4
 
@@ -77,11 +79,14 @@ def open_session(
 
 def _start(model: str | bytes, options: ort.SessionOptions, chosen: list[str]) -> ort.InferenceSession:
     try:
-        return ort.InferenceSession(model, options, providers=chosen)
+        session = ort.InferenceSession(model, options, providers=chosen)
     except Exception:
         if chosen == [providers.CPU]:
             raise
-        return ort.InferenceSession(model, options, providers=[providers.CPU])
+        session = ort.InferenceSession(model, options, providers=[providers.CPU])
+    if session.get_providers()[0] != chosen[0]:
+        logger.warning("%s did not start; the CPU runs instead", providers.short_name(chosen[0]))
+    return session
 
 
 def register_native(options: ort.SessionOptions) -> str | None:
@@ -104,18 +109,6 @@ def check_readable(path: Path) -> None:
         raise ModelError(f"{path}: no such file") from None
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def read_metadata(session: ort.InferenceSession, path: Path) -> Metadata:
-    """What the exporter wrote into the file.
-
-    Raises:
-        ModelError: The file was never grafted; the message tells the command that does it.
-    """
-    text = session.get_modelmeta().custom_metadata_map.get(METADATA_KEY)
-    if text is None:
-        raise ModelError(f"{path} has no saliency maps yet; add them with: fastcam export {path}")
-    return Metadata.from_json(text)
 
 
 def describe(session: ort.InferenceSession, path: Path) -> str:
