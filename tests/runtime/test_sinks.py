@@ -1,0 +1,241 @@
+"""Sinks that write: real files, written and read back by OpenCV."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from fastcam_runtime.controls import Controls
+from fastcam_runtime.errors import SinkError
+from fastcam_runtime.sinks import Sink, Status, open_sink
+from fastcam_runtime.sinks.video import VideoFile, fit
+
+GIB = 2**30
+
+
+def opened(uri: str | Path, fps: float = 25.0) -> Sink:
+    return open_sink(str(uri), fps=fps, controls=Controls(("overlay", "map")))
+
+
+def picture(number: int, width: int = 64, height: int = 48) -> np.ndarray:
+    return np.full((height, width, 3), (40, 120, number % 2 * 200), np.uint8)
+
+
+def write(sink: Sink, pictures: int, width: int = 64, height: int = 48) -> None:
+    for number in range(pictures):
+        sink.write(picture(number, width, height), Status(number))
+
+
+def frames_of(path: Path) -> list[np.ndarray]:
+    capture = cv2.VideoCapture(str(path))
+    return [frame for readable, frame in iter(capture.read, (False, None)) if readable]
+
+
+@pytest.mark.parametrize("name", ["out.mp4", "out.avi", "out.mkv", "deep/er/out.MP4"])
+def test_video_has_every_picture_and_appears_whole(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    with opened(path, fps=29.97) as sink:
+        write(sink, 30)
+        assert not path.exists()
+        sink.close()
+        content = path.read_bytes()
+        sink.close()
+    assert path.read_bytes() == content
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+    frames = frames_of(path)
+    assert len(frames) == 30
+    assert cv2.VideoCapture(str(path)).get(cv2.CAP_PROP_FPS) == pytest.approx(29.97)
+    for number in (0, 29):
+        assert np.abs(frames[number].mean(axis=(0, 1)) - picture(number)[0, 0]).max() < 12
+
+
+@pytest.mark.parametrize("fps", [0.5, 17.318723, 23.976023976, 66.1234567, 119.88011, 240.0])
+@pytest.mark.parametrize("suffix", [".mp4", ".avi", ".mkv"])
+def test_any_rate_can_be_recorded(tmp_path: Path, fps: float, suffix: str) -> None:
+    with opened(tmp_path / f"out{suffix}", fps=fps) as sink:
+        write(sink, 4)
+    assert cv2.VideoCapture(str(tmp_path / f"out{suffix}")).get(cv2.CAP_PROP_FPS) == pytest.approx(
+        fps, rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".avi", ".mkv"])
+@pytest.mark.parametrize("size", [(65, 49), (64, 49), (1, 1), (321, 7)])
+def test_odd_sizes_are_recorded_whole(tmp_path: Path, suffix: str, size: tuple[int, int]) -> None:
+    with opened(tmp_path / f"out{suffix}") as sink:
+        write(sink, 3, *size)
+    frames = frames_of(tmp_path / f"out{suffix}")
+    assert len(frames) == 3
+    assert frames[0].shape == (size[1] + size[1] % 2, size[0] + size[0] % 2, 3)
+
+
+def test_picture_of_another_shape_is_fitted_with_bars(tmp_path: Path) -> None:
+    with opened(tmp_path / "out.avi") as sink:
+        write(sink, 2)
+        sink.write(np.full((200, 100, 3), 255, np.uint8), Status(2))
+    assert [frame.shape for frame in frames_of(tmp_path / "out.avi")] == [(48, 64, 3)] * 3
+    fitted = fit(np.full((200, 100, 3), 255, np.uint8), (64, 48))
+    assert fitted[:, 20:44].min() == 255
+    assert fitted[:, :20].max() == fitted[:, 44:].max() == 0
+
+
+def test_existing_video_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "out.mp4"
+    path.write_bytes(b"the old one")
+    opened(path).close()
+    assert path.read_bytes() == b"the old one"
+    sink = opened(path)
+    write(sink, 5)
+    assert path.read_bytes() == b"the old one"
+    sink.close()
+    assert len(frames_of(path)) == 5
+
+
+def test_recording_that_cannot_be_finished_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out.mp4"
+    path.write_bytes(b"the old one")
+    sink = opened(path)
+    write(sink, 5)
+    (part,) = (entry for entry in tmp_path.iterdir() if entry != path)
+    part.unlink()
+    with pytest.raises(SinkError, match=r"out\.mp4: the recording could not be finished"):
+        sink.close()
+    sink.close()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.mp4"]
+    assert path.read_bytes() == b"the old one"
+
+
+def test_recording_ends_before_the_disk_is_full_and_plays(tmp_path: Path) -> None:
+    left = [GIB, GIB, GIB, 2**20]
+    sink = VideoFile(tmp_path / "out.mp4", 25.0, free=lambda folder: left.pop(0))
+    write(sink, 3)
+    with pytest.raises(SinkError, match=r"out\.mp4: the disk is full; recording ends after 3 pictures"):
+        write(sink, 1)
+    sink.close()
+    assert len(frames_of(tmp_path / "out.mp4")) == 3
+
+
+FILL_DISK = """
+import subprocess, sys
+from pathlib import Path
+import cv2, numpy as np
+from fastcam_runtime.controls import Controls
+from fastcam_runtime.errors import SinkError
+from fastcam_runtime.sinks import Status, open_sink
+
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", sys.argv[1]], check=True)
+noise = np.random.default_rng(0).integers(0, 256, (480, 640, 3), np.uint8)
+path = Path(sys.argv[1]) / "out.mp4"
+sink = open_sink(str(path), fps=25.0, controls=Controls(("overlay",)))
+written = 0
+try:
+    while written < 1000:
+        sink.write(np.roll(noise, 37 * written), Status(written))
+        written += 1
+except SinkError as error:
+    print(error)
+sink.close()
+capture = cv2.VideoCapture(str(path))
+read = 0
+while capture.read()[0]:
+    read += 1
+print(written, read, sorted(entry.name for entry in path.parent.iterdir()))
+try:
+    open_sink(str(path.parent / "full"), fps=1, controls=Controls(("overlay",)))
+except SinkError as error:
+    print(error)
+images = open_sink(str(path.parent / "%d.bmp"), fps=1, controls=Controls(("overlay",)))
+try:
+    while True:
+        images.write(noise, Status(0))
+except SinkError as error:
+    print(error)
+readable = all(cv2.imread(str(image)) is not None for image in path.parent.glob("*.bmp"))
+print(readable, not list(path.parent.glob(".*")))
+"""
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """A file system of 12 MB of its own, and a recording that does not fit on it."""
+    inside = ["unshare", "--map-root-user", "--mount"]
+    if shutil.which("unshare") is None or subprocess.run([*inside, "true"], capture_output=True).returncode:
+        pytest.skip("no permission to mount a small file system")
+    done = subprocess.run(
+        [*inside, sys.executable, "-c", FILL_DISK, str(tmp_path)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    full, counts, _, images_full, images_good = done.stdout.splitlines()
+    written = int(counts.split()[0])
+    assert f"out.mp4: the disk is full; recording ends after {written} pictures" in full
+    assert 0 < written < 1000
+    assert counts == f"{written} {written} ['out.mp4']"
+    assert "No space left on device" in images_full
+    assert images_good == "True True"
+    assert done.stderr == ""
+
+
+def test_numbered_images_and_folder(tmp_path: Path) -> None:
+    with opened(tmp_path / "frames" / "shot-%04d.png") as sink:
+        write(sink, 3)
+    names = sorted(entry.name for entry in (tmp_path / "frames").iterdir())
+    assert names == ["shot-0000.png", "shot-0001.png", "shot-0002.png"]
+    assert np.array_equal(cv2.imread(str(tmp_path / "frames" / names[1])), picture(1))
+    for folder in (f"{tmp_path}/new/", f"{tmp_path}/frames"):
+        with opened(folder) as sink:
+            write(sink, 2)
+        assert (Path(folder) / "000001.jpg").is_file()
+
+
+def test_one_image_takes_one_picture(tmp_path: Path) -> None:
+    with opened(tmp_path / "out.png") as sink:
+        write(sink, 1)
+        with pytest.raises(SinkError, match=r"out\.png: holds one picture.*out-%04d\.png"):
+            write(sink, 1)
+    assert np.array_equal(cv2.imread(str(tmp_path / "out.png")), picture(0))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.png"]
+
+
+def test_null_takes_everything() -> None:
+    with opened("null://") as sink:
+        write(sink, 3)
+        assert not sink.interactive
+
+
+def test_errors_name_the_output_and_what_there_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    cases = {
+        "": "empty text",
+        f"{tmp_path}/out.txt": r"ending '\.txt'; there are \.mp4, ",
+        f"{tmp_path}/out": "ending ''",
+        f"{tmp_path}/%d-%d.png": "exactly one number",
+        f"{tmp_path}/%s.png": "exactly one number",
+        f"{tmp_path}/%04d.mp4": r"'\.mp4' is not one of \.bmp",
+        f"{tmp_path}/file/out.mp4": "cannot make the folder .*: (Not a directory|File exists)",
+        f"{tmp_path}/file/x/": "cannot make the folder",
+        "displai://": "no such output; there are display://.*; closest: display",
+        "rtsp://host": "no such output",
+    }
+    for uri, text in cases.items():
+        with pytest.raises(SinkError, match=text) as caught:
+            opened(uri)
+        assert "\n" not in str(caught.value)
+    sink = opened(tmp_path / "large.png")
+    with pytest.raises(SinkError, match=r"large\.webp: OpenCV cannot write a \.webp of 20000x1"):
+        opened(tmp_path / "large.webp").write(np.zeros((1, 20000, 3), np.uint8), Status(0))
+    sink.close()
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="everything is allowed to root")
+def test_folder_without_permission(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(SinkError, match="no permission to write"):
+        opened(tmp_path / "out.mp4")
