@@ -53,7 +53,14 @@ class Overlay:
         Returns:
             H×W×3 BGR uint8, overwritten by the next call.
         """
-        heat = self.heat(saliency, geometry or _whole(frame, saliency))
+        size = check_frame(frame).shape[:2]
+        if geometry is not None and geometry.frame != size:
+            theirs = "×".join(map(str, geometry.frame))
+            raise FastcamError(
+                f"the map belongs to a frame of {theirs} pixels, not {'×'.join(map(str, size))}"
+            )
+        geometry = geometry or Geometry.lay((size[0], size[1]), saliency.shape[:2], "stretch")
+        heat = self.heat(saliency, geometry)
         if self._gray_frame:
             base = cv2.cvtColor(to_gray(frame), cv2.COLOR_GRAY2BGR, dst=self._picture)
         else:
@@ -67,6 +74,9 @@ class Overlay:
         Returns:
             H×W×3 BGR uint8, overwritten by the next call.
         """
+        if saliency.ndim != 2 and not (saliency.ndim == 3 and saliency.dtype == np.uint8):
+            shape = "×".join(map(str, saliency.shape))
+            raise FastcamError(f"a map must be H×W, or H×W×3 uint8, not {shape} {saliency.dtype}")
         self._fit(geometry)
         target = geometry.seen.of(self._heat)
         size = (geometry.seen.width, geometry.seen.height)
@@ -132,8 +142,3 @@ def to_gray(frame: Array) -> Array:
     if frame.ndim == 3:
         frame = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY if frame.shape[2] == 3 else cv2.COLOR_BGRA2GRAY)
     return frame
-
-
-def _whole(frame: Array, saliency: Array) -> Geometry:
-    size = check_frame(frame).shape[:2]
-    return Geometry.lay((size[0], size[1]), (saliency.shape[0], saliency.shape[1]), "stretch")
