@@ -1,0 +1,96 @@
+"""GlobalAveragePool → Linear: the gradient is the class's row of weights, the same at every pixel.
+
+With w the row, gapₖ the mean of channel k and g = w/HW: Grad-CAM's weights are w, and Grad-CAM++'s
+Σ α·relu(g) = relu(w)/(2 + w·gap), or with ε: relu(w)·w²/(w²(2 + w·gap) + ε·(HW)²).
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+import onnx_ir as ir
+
+from ..authoring import Ops, Step, make_function
+from ..graph.constants import constant
+from .gradcam import alpha_relu, weighted_sum
+from .head import Head
+from .linear_layer import LinearLayer, linear_layer
+from .site import positive_axes, static_dims
+
+BETWEEN = frozenset(
+    {"Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Identity", "Cast"}
+    | {"QuantizeLinear", "DequantizeLinear"}
+)
+"""What may stand between the pool and the linear layer, and behind the layer, changing no value."""
+
+
+def find_closed_form(head: Head) -> LinearLayer | None:
+    """The linear layer of a head that is pool and layer alone, else None."""
+    value = head.logits
+    layer = linear_layer(value, head.path)
+    while layer is None:
+        node = value.producer()
+        if node is None or node.op_type not in BETWEEN | {"Add"}:
+            return None
+        sources = [source for source in node.inputs if source is not None and source in head.path]
+        if len(sources) != 1 or not _counts_classes(head.logits, sources[0]):
+            return None
+        value = sources[0]
+        layer = linear_layer(value, head.path)
+    value = layer.source
+    while (node := value.producer()) is not None and node.op_type in BETWEEN and node.inputs[0] is not None:
+        value = node.inputs[0]
+    if node is None or node.inputs[0] not in head.twins or not _is_global_mean(node):
+        return None
+    return layer
+
+
+def gap_gradcam(opset: int) -> Step:
+    """relu(Σₖ wₖAₖ) from the features A and the class's weights w."""
+
+    def body(op: Ops, a: ir.Value, w: ir.Value) -> ir.Value:
+        return weighted_sum(op, a, w)
+
+    doc = "Grad-CAM of a GlobalAveragePool–Linear head, w the class's weights; up to a factor per image."
+    return Step(make_function("GapGradCam", opset, ["A", "w"], body, output="cam", doc=doc))
+
+
+def gap_gradcam_plus_plus(opset: int, epsilon: float) -> Step:
+    """relu(Σₖ relu(wₖ)/(2 + wₖ·gapₖ + ε(HW)²/wₖ²)·Aₖ), from the features A, their means and w."""
+
+    def body(op: Ops, a: ir.Value, gap: ir.Value, w: ir.Value) -> ir.Value:
+        gap = op.Cast(op.Reshape(gap, op.Shape(w)), to=ir.DataType.FLOAT)
+        pixels = op.Cast(op.Div(op.Size(a), op.Size(w)), to=ir.DataType.FLOAT)
+        offset = op.Mul(op.Mul(pixels, pixels), op.attribute("epsilon"))
+        return weighted_sum(op, a, alpha_relu(op, w, gap, offset))
+
+    doc = "Grad-CAM++ of a GlobalAveragePool–Linear head, w the class's weights; up to a factor per image."
+    function = make_function(
+        "GapGradCamPlusPlus", opset, ["A", "gap", "w"], body, output="cam", attributes=["epsilon"], doc=doc
+    )
+    return Step(function, attributes=MappingProxyType({"epsilon": epsilon}))
+
+
+def _is_global_mean(node: ir.Node) -> bool:
+    if node.op_type == "GlobalAveragePool":
+        return True
+    source = node.inputs[0]
+    dims = None if source is None else static_dims(source)
+    if dims is None or len(dims) != 4:
+        return False
+    if node.op_type == "ReduceMean":
+        axes = node.attributes.get_ints("axes", None)
+        if axes is None and len(node.inputs) > 1:
+            given = constant(node.inputs[1])
+            axes = None if given is None else [int(axis) for axis in given.reshape(-1)]
+        return axes is not None and sorted(positive_axes(axes, 4)) == [2, 3]
+    if node.op_type == "AveragePool":
+        kernel = tuple(node.attributes.get_ints("kernel_shape", ()))
+        return kernel == dims[2:] and not any(node.attributes.get_ints("pads", (0,)))
+    return False
+
+
+def _counts_classes(logits: ir.Value, value: ir.Value) -> bool:
+    """Whether `value` holds the classes along axis 1 and nothing else, as the logits do."""
+    a, b = static_dims(logits), static_dims(value)
+    return a is not None and b is not None and a[1:2] == b[1:2] and set(a[2:] + b[2:]) <= {1}

@@ -1,0 +1,48 @@
+"""The gradient of the selected logit at the tap, as nodes of the graph."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from ..authoring import Ops
+from .head import Head
+from .rules import apply_rule
+from .seed import seed
+from .site import Forward, Site
+
+
+def head_gradient(op: Ops, head: Head, class_index: ir.Value) -> tuple[ir.Value, bool]:
+    """Walk the head backwards once and add up what arrives at the tap.
+
+    Args:
+        op: Records the nodes; they read the forward pass's values and compute none of them again.
+        head: What lies between the tap and the logits.
+        class_index: int64 [N], the class of each image.
+
+    Returns:
+        The gradient of the selected logit at the tap, float32 [N,C,h,w], and False. Or, where only the
+        channel of the class has a gradient, that channel's alone, [N,1,h,w], and True.
+
+    Raises:
+        GraftError: An operator of the head has no rule.
+    """
+    start = seed(op, head, class_index)
+    if start.of_class:
+        return start.g, True
+    forward = Forward(op, head.path)
+    cotangents = {start.value: start.g}
+    for node in head.nodes:
+        for out, value in enumerate(node.outputs):
+            if value not in cotangents:
+                continue
+            g = cotangents.pop(value)
+            for index, source in enumerate(node.inputs):
+                if source is not None and source in head.path:
+                    arriving = apply_rule(Site(op, node, index, out, g, forward))
+                    known = cotangents.get(source)
+                    cotangents[source] = arriving if known is None else op.Add(known, arriving)
+    parts = [cotangents[value] for value in head.twins if value in cotangents]
+    total = parts[0]
+    for part in parts[1:]:
+        total = op.Add(total, part)
+    return total, False

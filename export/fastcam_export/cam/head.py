@@ -1,0 +1,93 @@
+"""The head: what lies between the last tap and the class scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import onnx_ir as ir
+
+from ..errors import GraftError
+from ..graph.dominators import inputs_of
+
+FINAL = {"Softmax": "probabilities", "Sigmoid": "probabilities", "LogSoftmax": "log-probabilities"}
+"""What a network may end in behind its logits, and what its scores are then."""
+
+FORMAL = frozenset(
+    {"Identity", "Cast", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Transpose"}
+    | {"QuantizeLinear", "DequantizeLinear"}
+)
+"""Operators that change the form of the scores but not their order."""
+
+NO_GRADIENT = frozenset(
+    {"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "ConstantOfShape", "Range", "EyeLike", "OneHot"}
+    | {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "And", "Or", "Xor"}
+    | {"IsNaN", "IsInf", "Sign", "Floor", "Ceil", "Round"}
+)
+"""Piecewise constant: what follows from them is no way to the tap."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The part of a network that the gradient of a class score passes through."""
+
+    tap: ir.Value
+    twins: tuple[ir.Value, ...]
+    """The tap, and the same tensor dequantised once more for another reader."""
+    logits: ir.Value
+    path: frozenset[ir.Value]
+    """Values that follow from the tap and that the logits follow from, both included."""
+    nodes: tuple[ir.Node, ...]
+    """The nodes of the path, last first."""
+
+
+def find_logits(scores: ir.Value) -> tuple[ir.Value, str]:
+    """The logits behind a model's scores, and what the scores are.
+
+    Returns:
+        The input of a Softmax, LogSoftmax or Sigmoid at the very end with `probabilities` or
+        `log-probabilities`, else `scores` itself with `logits`.
+    """
+    value = scores
+    while (node := value.producer()) is not None and node.domain == "":
+        source = node.inputs[0] if node.inputs else None
+        if source is None:
+            break
+        if node.op_type in FINAL:
+            return source, FINAL[node.op_type]
+        if node.op_type not in FORMAL:
+            break
+        value = source
+    return scores, "logits"
+
+
+def find_head(graph: ir.Graph, tap: ir.Value, logits: ir.Value) -> Head:
+    """The nodes of `graph` between `tap` and `logits`.
+
+    Raises:
+        GraftError: The logits do not follow from the tap.
+    """
+    twins = _twins(tap)
+    dependent: set[ir.Value] = set(twins)
+    carriers: list[ir.Node] = []
+    for node in graph:
+        if node.op_type not in NO_GRADIENT and not dependent.isdisjoint(inputs_of(node)):
+            dependent.update(node.outputs)
+            carriers.append(node)
+    if logits not in dependent:
+        raise GraftError(f"the scores '{logits.name}' do not follow from the tap '{tap.name}': no class map")
+    path, nodes = {logits}, []
+    for node in reversed(carriers):
+        if not path.isdisjoint(node.outputs):
+            path.update(dependent.intersection(inputs_of(node)))
+            nodes.append(node)
+    return Head(tap, tuple(twins), logits, frozenset(path), tuple(nodes))
+
+
+def _twins(tap: ir.Value) -> list[ir.Value]:
+    """Quantisers may give every reader of a tensor a DequantizeLinear of its own."""
+    producer = tap.producer()
+    if producer is None or producer.op_type != "DequantizeLinear" or producer.inputs[0] is None:
+        return [tap]
+    readers = (use.node for use in producer.inputs[0].uses())
+    others = [node.outputs[0] for node in readers if node.op_type == "DequantizeLinear"]
+    return [tap, *(value for value in others if value is not tap)]

@@ -1,0 +1,50 @@
+"""Gather recorded nodes in a function, so that they show as one node."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+from fastcam_runtime.contract import DOMAIN
+
+from ..authoring import Ops, Step
+
+
+def outline(op: Ops, name: str, result: ir.Value, output: str, doc: str) -> tuple[Step, list[ir.Value]]:
+    """Make the nodes recorded on `op` the body of the function `fastcam::name`.
+
+    Args:
+        op: Recorded nodes, which read each other and values from outside.
+        name: The function's name.
+        result: The one value to return; nodes that it does not need are left out.
+        output: What the result is called.
+        doc: One line that says what the function computes.
+
+    Returns:
+        The function as a step, and the outer values to call it with.
+    """
+    body = _needed(op, result)
+    inside = {value for node in body for value in node.outputs}
+    inputs: dict[ir.Value, ir.Value] = {}
+    for node in body:
+        for index, value in enumerate(node.inputs):
+            if value is not None and value not in inside:
+                inputs.setdefault(value, ir.Value(name=value.name))
+                node.replace_input_with(index, inputs[value])
+    result.name = output
+    graph = ir.Graph(list(inputs.values()), [result], nodes=body, opset_imports={"": op.opset}, name=name)
+    function = ir.Function(DOMAIN, name, graph=graph, attributes=[])
+    function.doc_string = doc
+    return Step(function), list(inputs)
+
+
+def _needed(op: Ops, result: ir.Value) -> list[ir.Node]:
+    """The recorded nodes that `result` follows from; the others let go of what they read."""
+    needed = {result}
+    body: list[ir.Node] = []
+    for node in reversed(op.nodes):
+        if needed.isdisjoint(node.outputs):
+            for index in range(len(node.inputs)):
+                node.replace_input_with(index, None)
+        else:
+            needed.update(value for value in node.inputs if value is not None)
+            body.append(node)
+    return body[::-1]

@@ -1,0 +1,88 @@
+"""Rules of the layers with weights."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from ..site import Site, static_dims
+from .registry import rule
+from .window import spread_windows, window_of
+
+
+@rule("Gemm", inputs=3)
+def gemm(at: Site) -> ir.Value:
+    """y = α·A'·B' + β·C, where ' is the transposition that transA and transB ask for."""
+    op, attributes = at.op, at.node.attributes
+    alpha, beta = attributes.get_float("alpha", 1.0), attributes.get_float("beta", 1.0)
+    trans_a, trans_b = attributes.get_int("transA", 0), attributes.get_int("transB", 0)
+    a, b, g = at.input(0), at.input(1), at.g
+    if at.index == 0 and not trans_a:
+        result = op.Gemm(g, b, alpha=alpha, transB=1 - trans_b)
+    elif at.index == 0:
+        result = op.Gemm(b, g, alpha=alpha, transA=trans_b, transB=1)
+    elif at.index == 1 and not trans_b:
+        result = op.Gemm(a, g, alpha=alpha, transA=1 - trans_a)
+    elif at.index == 1:
+        result = op.Gemm(g, a, alpha=alpha, transA=1, transB=trans_a)
+    else:
+        result = _sum_to_bias(at, op.Mul(g, beta))
+    return result
+
+
+def _sum_to_bias(at: Site, g: ir.Value) -> ir.Value:
+    """C broadcasts to the shape of the product; A and B do not take part in that."""
+    dims = static_dims(at.node.outputs[0])
+    if dims is not None and dims == static_dims(at.source) and None not in dims:
+        return g
+    raise at.refuse("its C depends on the picture and is broadcast")
+
+
+@rule("MatMul", inputs=2)
+def matmul(at: Site) -> ir.Value:
+    """g·Bᵀ to A, Aᵀ·g to B, with batch dimensions summed where they were broadcast."""
+    op, a, b = at.op, at.node.inputs[0], at.node.inputs[1]
+    ranks = [None if v is None or v.shape is None else len(v.shape) for v in (a, b)]
+    if None in ranks or 1 in ranks:
+        raise at.refuse("the rank of an operand is 1 or unknown")
+    if ranks == [2, 2]:
+        if at.index == 0:
+            return op.Gemm(at.g, at.input(1), transB=1)
+        return op.Gemm(at.input(0), at.g, transA=1)
+    perm = list(range((ranks[1 - at.index] or 0) - 2))
+    perm += [len(perm) + 1, len(perm)]
+    other = op.Transpose(at.input(1 - at.index), perm=perm)
+    return _sum_batch(at, op.MatMul(at.g, other) if at.index == 0 else op.MatMul(other, at.g))
+
+
+def _sum_batch(at: Site, g: ir.Value) -> ir.Value:
+    """Sum over the batch dimensions that `x` does not have or has as 1."""
+    other = at.node.inputs[1 - at.index]
+    assert other is not None
+    batch, own = (static_dims(other) or ())[:-2], at.dims()[:-2]
+    if len(batch) <= len(own) and all(
+        b == 1 or b == o for b, o in zip(reversed(batch), reversed(own), strict=False)
+    ):
+        return g
+    if len(own) > 0:
+        raise at.refuse("its batch dimensions are broadcast")
+    return at.op.reduce("ReduceSum", g, range(len(batch)), keepdims=False)
+
+
+@rule("Conv")
+def conv(at: Site) -> ir.Value:
+    weight = at.input(1)
+    assert weight is not None
+    dims = static_dims(weight)
+    if dims is None or None in dims[2:]:
+        raise at.refuse("the shape of its weights is unknown")
+    window = window_of(at, [d for d in dims[2:] if d is not None])
+    return spread_windows(at, at.g, weight, window, group=at.node.attributes.get_int("group", 1))
+
+
+@rule("BatchNormalization")
+def batch_normalization(at: Site) -> ir.Value:
+    """Of a network in use: per channel g·scale/√(variance + ε)."""
+    op = at.op
+    epsilon = at.node.attributes.get_float("epsilon", 1e-5)
+    slope = op.Div(at.input(1), op.Sqrt(op.Add(at.input(4), epsilon)))
+    return op.Mul(at.g, op.Reshape(slope, [1, -1, *(1,) * (at.rank() - 2)]))

@@ -1,0 +1,46 @@
+"""The table of rules: operator → how a cotangent goes from its output to its input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import onnx_ir as ir
+
+from ..site import Site
+
+Rule = Callable[[Site], ir.Value]
+ANY = -1
+
+_RULES: dict[str, tuple[Rule, int]] = {}
+
+
+def rule(*op_types: str, inputs: int = 1) -> Callable[[Rule], Rule]:
+    """Enter the decorated function in the table, for the first `inputs` inputs (or `ANY`)."""
+
+    def enter(function: Rule) -> Rule:
+        for op_type in op_types:
+            _RULES[op_type] = (function, inputs)
+        return function
+
+    return enter
+
+
+def apply_rule(site: Site) -> ir.Value:
+    """The cotangent of the site's input.
+
+    Raises:
+        GraftError: The operator has no rule, or none for this input or these attributes.
+    """
+    node = site.node
+    if node.domain not in ("", "ai.onnx") or node.op_type not in _RULES:
+        domain = f" of domain '{node.domain}'" if node.domain else ""
+        raise site.refuse(f"there is no rule for this operator{domain}")
+    function, inputs = _RULES[node.op_type]
+    if inputs != ANY and site.index >= inputs:
+        raise site.refuse(f"its input '{site.source.name}' depends on the picture")
+    return function(site)
+
+
+def supported_operators() -> tuple[str, ...]:
+    """The operators that a head may consist of."""
+    return tuple(sorted(_RULES))

@@ -1,0 +1,74 @@
+"""Sliding windows: where a convolution or a pooling looks, and the way back from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx_ir as ir
+
+from ..site import Site
+
+
+@dataclass(frozen=True)
+class Window:
+    """One value per spatial axis in each field."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    begins: tuple[int, ...]
+    """Padding in front of the input."""
+    ends: tuple[int, ...]
+    """Padding behind the input."""
+
+
+def window_of(at: Site, kernel: Sequence[int]) -> Window:
+    """Read the window from the attributes of a Conv or a pooling node."""
+    attributes, axes = at.node.attributes, len(kernel)
+    strides = tuple(attributes.get_ints("strides", (1,) * axes))
+    dilations = tuple(attributes.get_ints("dilations", (1,) * axes))
+    pads = tuple(attributes.get_ints("pads", (0,) * (2 * axes)))
+    begins, ends = pads[:axes], pads[axes:]
+    auto_pad = attributes.get_string("auto_pad", "NOTSET")
+    if auto_pad.startswith("SAME"):
+        totals = [_same(at, axis, kernel[axis], strides[axis], dilations[axis]) for axis in range(axes)]
+        smaller, larger = tuple(t // 2 for t in totals), tuple(t - t // 2 for t in totals)
+        begins, ends = (smaller, larger) if auto_pad == "SAME_UPPER" else (larger, smaller)
+    elif auto_pad == "VALID":
+        begins = ends = (0,) * axes
+    return Window(tuple(kernel), strides, dilations, begins, ends)
+
+
+def _same(at: Site, axis: int, kernel: int, stride: int, dilation: int) -> int:
+    """The padding that makes the output ⌈input/stride⌉ long."""
+    reach = (kernel - 1) * dilation + 1
+    if stride == 1:
+        return reach - 1
+    size = at.dims()[2 + axis]
+    if size is None:
+        raise at.refuse("its padding depends on a free height or width")
+    return max((-(-size // stride) - 1) * stride + reach - size, 0)
+
+
+def spread_windows(at: Site, g: ir.Value, weight: ir.Value, window: Window, group: int = 1) -> ir.Value:
+    """Add each value of `g`, times `weight`, to where its window lies in an input as large as `x`.
+
+    `g` and `weight` are those of a ConvTranspose. The result is first made stride − 1 longer than
+    needed at most, then cropped, so it does not matter whether the sizes are known.
+    """
+    spread: ir.Value = at.op.ConvTranspose(
+        g,
+        weight,
+        strides=window.strides,
+        dilations=window.dilations,
+        output_padding=[s - 1 for s in window.strides],
+        group=group,
+    )
+    if set(window.begins + window.ends) == {0} and set(window.strides) == {1}:
+        return spread
+    axes = list(range(2, 2 + len(window.kernel)))
+    sizes = at.op.Slice(at.shape(), [2], [2 + len(axes)])
+    starts = at.op.const(np.array(window.begins, np.int64))
+    return at.op.Slice(spread, starts, at.op.Add(starts, sizes), axes)

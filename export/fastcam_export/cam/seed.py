@@ -1,0 +1,140 @@
+"""The first steps back from the scores, where only the class itself matters.
+
+The cotangent of the selected logit is 1 at one class and 0 at all others, and up to the layer that mixes
+the features into classes it stays with that class. So these steps are taken on the slice N×1×… of that
+class, and the layer's own step is to read the class's row of weights: no product with a one-hot vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import onnx_ir as ir
+
+from ..authoring import Ops
+from ..graph.constants import constant
+from .head import Head
+from .linear_layer import linear_layer
+from .rules import apply_rule
+from .site import ForwardOfClass, Site, positive_axes, static_dims
+
+PER_ELEMENT = frozenset(
+    {"Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear", "Neg"}
+    | {"Relu", "LeakyRelu", "Clip", "Sigmoid", "HardSigmoid", "HardSwish", "Swish", "Tanh", "Elu", "Softplus"}
+)
+POOLING = frozenset({"GlobalAveragePool", "GlobalMaxPool", "AveragePool", "MaxPool"})
+FORM = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
+
+
+@dataclass(frozen=True)
+class Cotangent:
+    """The gradient of the selected logit at `value`."""
+
+    value: ir.Value
+    g: ir.Value
+    of_class: bool
+    """Whether `g` is the slice N×1×… of the selected class, all other classes having 0."""
+
+
+def seed(op: Ops, head: Head, class_index: ir.Value) -> Cotangent:
+    """Walk back from the logits on the class's slice as far as it carries.
+
+    Args:
+        op: Records the nodes.
+        head: What lies between the tap and the logits.
+        class_index: int64 [N], the class of each image.
+    """
+    value, classes = head.logits, _classes(head.logits)
+    if classes is None:
+        return Cotangent(value, dense(op, value, None, class_index), of_class=False)
+    forward = ForwardOfClass(op, head.path, class_index)
+    g: ir.Value | None = None
+    while value not in head.twins:
+        layer = linear_layer(value, head.path)
+        if layer is not None:
+            return Cotangent(layer.source, _through(op, layer.rows(op, class_index), g, layer.source), False)
+        site = _step(op, value, _ones(op, forward(value)) if g is None else g, forward, classes)
+        if site is None:
+            return Cotangent(value, dense(op, value, g, class_index), of_class=False)
+        value, g = site.source, apply_rule(site)
+    return Cotangent(value, _ones(op, forward(value)) if g is None else g, of_class=True)
+
+
+def dense(op: Ops, value: ir.Value, g: ir.Value | None, class_index: ir.Value) -> ir.Value:
+    """The cotangent over all classes: 1, or the class's slice `g`, at the class and 0 elsewhere.
+
+    Without `g` the classes are all that `value` has per image.
+    """
+    shape = op.Shape(value)
+    if g is None:
+        flat = op.OneHot(class_index, _number(op, value), [0.0, 1.0])
+        return op.Reshape(flat, shape)
+    one_hot = op.OneHot(class_index, _number(op, value), [0.0, 1.0], axis=1)
+    rank = len(value.shape) if value.shape is not None else 2
+    return op.Mul(op.Reshape(one_hot, [0, 0, *(1,) * (rank - 2)]), g)
+
+
+def _number(op: Ops, value: ir.Value) -> ir.Value:
+    """The number of classes."""
+    dims = static_dims(value)
+    if dims is not None and len(dims) > 1 and dims[1] is not None and set(dims[2:]) <= {1}:
+        return op.const(np.array(dims[1], np.int64))
+    flat = op.Flatten(value, axis=1)
+    return op.Squeeze(op.Slice(op.Shape(flat), [1], [2]), [0])
+
+
+def _classes(logits: ir.Value) -> int | None:
+    """The number of classes where they are counted by axis 1 and alone, else None."""
+    dims = static_dims(logits)
+    return dims[1] if dims is not None and len(dims) > 1 and set(dims[2:]) <= {1} else None
+
+
+def _ones(op: Ops, like: ir.Value) -> ir.Value:
+    return op.Expand(1.0, op.Shape(like))
+
+
+def _through(op: Ops, rows: ir.Value, g: ir.Value | None, source: ir.Value) -> ir.Value:
+    """From the class's slice `g` to all features of the layer's input, by the class's row."""
+    rank = len(source.shape) if source.shape is not None else 2
+    if rank > 2:
+        rows = op.Reshape(rows, [0, 0, *(1,) * (rank - 2)])
+    return rows if g is None else op.Mul(rows, g)
+
+
+def _step(op: Ops, value: ir.Value, g: ir.Value, forward: ForwardOfClass, classes: int) -> Site | None:
+    """The site of the step back from `value`, or None where it would leave the class's slice."""
+    node = value.producer()
+    if node is None or node.domain != "":
+        return None
+    ways = [i for i, source in enumerate(node.inputs) if source is not None and source in forward.path]
+    if len(ways) != 1:
+        return None
+    site = Site(op, node, ways[0], node.outputs.index(value), g, forward)
+    dims = static_dims(site.source)
+    if dims is None or len(dims) < 2 or dims[1] != classes or not _stays_with_class(site, dims):
+        return None
+    return site
+
+
+def _stays_with_class(site: Site, dims: tuple[int | None, ...]) -> bool:
+    op_type = site.node.op_type
+    if op_type in PER_ELEMENT or op_type in POOLING:
+        return site.index == 0
+    if op_type in FORM:
+        return site.index == 0 and set(dims[2:]) <= {1} and _classes(site.node.outputs[0]) == dims[1]
+    if op_type == "ReduceMean":
+        return site.index == 0 and not {0, 1} & set(_reduced(site, len(dims)))
+    if op_type in ("Add", "Sub"):
+        other = site.node.inputs[1 - site.index]
+        other_dims = None if other is None else static_dims(other)
+        return other_dims is not None and len(other_dims) <= len(dims)
+    return False
+
+
+def _reduced(site: Site, rank: int) -> list[int]:
+    axes = site.node.attributes.get_ints("axes", None)
+    if axes is None and len(site.node.inputs) > 1:
+        given = constant(site.node.inputs[1])
+        axes = None if given is None else [int(axis) for axis in given.reshape(-1)]
+    return positive_axes(axes, rank) if axes else list(range(rank))

@@ -1,0 +1,206 @@
+"""Where a rule works: one edge of the head, with the cotangent that arrives there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx_ir as ir
+
+from ..authoring import Ops
+from ..errors import GraftError
+from ..graph.constants import constant
+
+STILL_WORKS = "saliency_map works without class maps"
+
+
+class Forward:
+    """The forward pass's own values for the rules to use, as float32 and never computed again.
+
+    Reading a value must not keep onnxruntime from fusing what it fuses around it. So a tensor between
+    quantised operators is read as integers and dequantised anew, and one in half precision passes through
+    an operator that changes nothing before its Cast, which else would round the network there.
+    """
+
+    def __init__(self, op: Ops, path: frozenset[ir.Value]) -> None:
+        self.op = op
+        self.path = path
+        self._known: dict[ir.Value, ir.Value] = {}
+
+    def __call__(self, value: ir.Value) -> ir.Value:
+        if value not in self._known:
+            self._known[value] = self._read(value) if value in self.path else self._cast(value)
+        return self._known[value]
+
+    def _read(self, value: ir.Value) -> ir.Value:
+        """A value that follows from the picture."""
+        node = _dequantizer(value)
+        if node is not None:
+            copy = self.op.DequantizeLinear(*node.inputs, axis=node.attributes.get_int("axis", 1))
+            copy.shape = value.shape
+            return copy if value.dtype == ir.DataType.FLOAT else self._cast(copy)
+        if value.dtype == ir.DataType.FLOAT16:
+            half = self.op.LeakyRelu(value, alpha=1.0)
+            half.shape = value.shape
+            return self._cast(half)
+        return self._cast(value)
+
+    def _cast(self, value: ir.Value) -> ir.Value:
+        if value.dtype == ir.DataType.FLOAT:
+            return value
+        cast = self.op.Cast(value, to=ir.DataType.FLOAT)
+        cast.shape = value.shape
+        return cast
+
+
+class ForwardOfClass(Forward):
+    """The forward values N×classes×… of one class per image, as N×1×…"""
+
+    def __init__(self, op: Ops, path: frozenset[ir.Value], class_index: ir.Value) -> None:
+        super().__init__(op, path)
+        self._index = op.Unsqueeze(class_index, [1])
+
+    def _read(self, value: ir.Value) -> ir.Value:
+        one = self.op.Unsqueeze(self.op.GatherND(super()._read(value), self._index, batch_dims=1), [1])
+        if value.shape is not None:
+            one.shape = ir.Shape([value.shape[0], 1, *value.shape[2:]])
+        return one
+
+
+@dataclass(frozen=True)
+class Site:
+    """The way from one output of `node` to its input `index`; `g` is the cotangent of the output.
+
+    A rule returns the cotangent of the input: `g` times the Jacobian of `node`, in the shape of `x`.
+    """
+
+    op: Ops
+    node: ir.Node
+    index: int
+    out: int
+    g: ir.Value
+    forward: Callable[[ir.Value], ir.Value]
+
+    @property
+    def x(self) -> ir.Value:
+        """The input that the cotangent goes to."""
+        return self.forward(self.source)
+
+    @property
+    def y(self) -> ir.Value:
+        """The output that it comes from."""
+        return self.forward(self.node.outputs[self.out])
+
+    @property
+    def source(self) -> ir.Value:
+        """The input as it stands in the graph."""
+        value = self.node.inputs[self.index]
+        assert value is not None
+        return value
+
+    def input(self, index: int) -> ir.Value | None:
+        """Any input, or None where it is left out."""
+        value = self.node.inputs[index] if index < len(self.node.inputs) else None
+        return None if value is None else self.forward(value)
+
+    def constant(self, index: int) -> np.ndarray | None:
+        """The constant at an input, or None where the input is left out.
+
+        Raises:
+            GraftError: The input is there, but computed.
+        """
+        value = self.node.inputs[index] if index < len(self.node.inputs) else None
+        if value is None:
+            return None
+        array = constant(value)
+        if array is None:
+            raise self.refuse(f"its input '{value.name}' is not a constant")
+        return array
+
+    def refuse(self, reason: str) -> GraftError:
+        """The error that names the node and says what still works."""
+        name = self.node.name or self.node.outputs[0].name
+        return GraftError(f"no gradient through node '{name}' ({self.node.op_type}): {reason}; {STILL_WORKS}")
+
+    def rank(self) -> int:
+        """The rank of `x`."""
+        if self.x.shape is None:
+            raise self.refuse(f"the rank of '{self.source.name}' is unknown")
+        return len(self.x.shape)
+
+    def dims(self) -> tuple[int | None, ...]:
+        """The shape of `x`, None for each free dimension."""
+        self.rank()
+        return static_dims(self.x) or ()
+
+    def shape(self) -> ir.Value:
+        """The shape of `x` as a tensor."""
+        dims = static_dims(self.x)
+        if dims is not None and None not in dims:
+            return self.op.const(np.array(dims, np.int64))
+        return self.op.Shape(self.x)
+
+    def reshape(self, g: ir.Value) -> ir.Value:
+        """`g` in the shape of `x`, which has as many elements."""
+        dims = static_dims(self.x)
+        if dims is not None and dims.count(None) == 1 and 0 not in dims:
+            target = self.op.const(np.array([-1 if d is None else d for d in dims], np.int64))
+        else:
+            target = self.shape()
+        return self.op.Reshape(g, target)
+
+    def sum_to(self, g: ir.Value) -> ir.Value:
+        """`g`, of the node's broadcast shape, summed to the shape of `x`."""
+        others = [v for i, v in enumerate(self.node.inputs) if i != self.index and v is not None]
+        if all(_fits_into(other, self.source) for other in others):
+            return g
+        op = self.op
+        shape = self.shape()
+        missing = op.Sub(op.Shape(op.Shape(g)), op.Shape(shape))
+        full = op.Concat(op.Expand(1, missing), shape, axis=0)
+        axes = op.Squeeze(op.NonZero(op.Equal(full, 1)), [0])
+        return op.Reshape(op.ReduceSum(g, axes, keepdims=1, noop_with_empty_axes=1), shape)
+
+
+def static_dims(value: ir.Value) -> tuple[int | None, ...] | None:
+    """The dimensions of `value`, None for a free one; None where even the rank is unknown."""
+    if value.shape is None:
+        return None
+    return tuple(dim if isinstance(dim, int) else None for dim in value.shape)
+
+
+def positive_axes(axes: Sequence[int], rank: int) -> list[int]:
+    """Axes counted from the front."""
+    return [axis % rank for axis in axes]
+
+
+def _fits_into(other: ir.Value, x: ir.Value) -> bool:
+    """Whether it is certain that broadcasting with `other` leaves the shape of `x` as it is."""
+    if other.shape is None or x.shape is None or len(other.shape) > len(x.shape):
+        return False
+    pairs = zip(reversed(list(other.shape)), reversed(list(x.shape)), strict=False)
+    return all(a == 1 or (a == b and _named(a)) for a, b in pairs)
+
+
+def _named(dim: int | ir.SymbolicDim) -> bool:
+    return isinstance(dim, int) or dim.value is not None
+
+
+def _dequantizer(value: ir.Value) -> ir.Node | None:
+    """The DequantizeLinear that gives `value`, or what its quantised readers take for it."""
+    producer = value.producer()
+    if producer is not None and producer.op_type == "DequantizeLinear":
+        return producer
+    reader = _reader(value, "QuantizeLinear")
+    while reader is not None:
+        quantized = reader.outputs[0]
+        node = _reader(quantized, "DequantizeLinear")
+        if node is not None:
+            return node
+        reader = _reader(quantized, "Cast")  # some quantisers restate the integer type
+    return None
+
+
+def _reader(value: ir.Value, op_type: str) -> ir.Node | None:
+    return next((use.node for use in value.uses() if use.node.op_type == op_type), None)
