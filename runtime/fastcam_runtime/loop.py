@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from . import views
 from .caption import write_bar
@@ -134,9 +135,9 @@ class Loop:
         Raises:
             FastcamError: A source, the model or a sink failed. What was recorded before is finished.
         """
-        threads = [self._thread("explain", self._explain_all)]
+        threads = [self._thread("explain", self._explain_all, self._results)]
         if not self._source.live:
-            threads.append(self._thread("read", self._read_all))
+            threads.append(self._thread("read", self._read_all, self._frames))
         started = time.monotonic()
         try:
             for thread in threads:
@@ -154,7 +155,6 @@ class Loop:
     def _read_all(self) -> None:
         while (read := self._read()) is not None and self._frames.put(read):
             pass
-        self._frames.end()
 
     def _read(self) -> _Read | None:
         started = time.perf_counter()
@@ -177,7 +177,6 @@ class Loop:
                 return
             count += 1
             self._hold(read, asked)
-        self._results.end()
 
     def _explain(
         self, read: _Read, view: str, class_choice: str | None, *, with_maps: bool, again: bool = False
@@ -269,14 +268,16 @@ class Loop:
 
     # ── threads ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def _thread(self, name: str, work: Callable[[], None]) -> threading.Thread:
+    def _thread(self, name: str, work: Callable[[], None], output: Handover[Any]) -> threading.Thread:
+        """A thread that ends its output when it is done or failed; what it put there is still shown."""
+
         def guarded() -> None:
             try:
                 work()
             except BaseException as error:  # raised again by `run`, in the thread of the caller
                 self._error = self._error or error
-                self._frames.end()
-                self._results.end()
+            finally:
+                output.end()
 
         return threading.Thread(target=guarded, name=f"fastcam {name}", daemon=True)
 

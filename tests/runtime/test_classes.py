@@ -1,0 +1,52 @@
+"""Which class a text or a number means."""
+
+from __future__ import annotations
+
+import pytest
+from fastcam_runtime.classes import ClassError, find_class
+
+LABELS = ("tabby", "tiger cat", "Egyptian cat", "tiger", "7", "tiger shark")
+
+
+@pytest.mark.parametrize(
+    ("choice", "index"),
+    [
+        (0, 0),
+        ("0", 0),
+        (" 2 ", 2),
+        ("tiger", 3),  # exact before part
+        ("TIGER", 3),
+        ("egypt", 2),
+        ("7", 4),  # a label before an index
+        ("5", 5),
+    ],
+)
+def test_found(choice: int | str, index: int) -> None:
+    assert find_class(choice, LABELS, len(LABELS)) == index
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        (6, "no class 6; the file has classes 0…5"),
+        (-1, "no class -1"),
+        ("dog", "no class 'dog'"),
+        ("tigger", "closest: tiger"),
+        ("cat", r"could be tiger cat \(1\), Egyptian cat \(2\)"),
+        ("", "no class ''"),
+    ],
+)
+def test_refused(choice: int | str, message: str) -> None:
+    with pytest.raises(ClassError, match=message):
+        find_class(choice, LABELS, len(LABELS))
+
+
+def test_many_candidates_are_cut_off() -> None:
+    with pytest.raises(ClassError, match=r"kind 0 \(0\).* and 12 more"):
+        find_class("kind", [f"kind {i}" for i in range(20)], 20)
+
+
+def test_without_a_known_count_only_the_sign_is_checked() -> None:
+    assert find_class(10**6, (), None) == 10**6
+    with pytest.raises(ClassError):
+        find_class(-2, (), None)

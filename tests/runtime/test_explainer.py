@@ -1,0 +1,228 @@
+"""The Explainer on models whose answers can be told from the picture."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from fastcam_runtime import ClassError, Explainer, FastcamError, ModelError, contract
+from tiny_grafts import GAIN, LABELS, make_graft, save_graft
+
+SIZE = (32, 48)
+
+
+def picture(seed: int = 3) -> np.ndarray:
+    """A frame at the network's size, so that no resizing stands between it and the maps; red is strongest."""
+    frame = np.random.default_rng(seed).integers(0, 200, (*SIZE, 3), np.uint8)
+    frame[..., 2] += 40
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def graft(folder: Path) -> Path:
+    return save_graft(folder / "graft.onnx")
+
+
+@pytest.mark.parametrize("batch", [1, 2, "n"])
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_everything_at_once(folder: Path, batch: int | str, layout: str) -> None:
+    frame = picture()
+    explanation = Explainer(save_graft(folder / "all.onnx", batch=batch, layout=layout), threads=1)(frame)
+    rgb = frame[..., ::-1] / 255
+    logits = GAIN * rgb.mean((0, 1))
+    np.testing.assert_allclose(explanation.logits, logits, rtol=1e-5)
+    assert (explanation.index, explanation.label) == (0, "red")
+    assert explanation.score == pytest.approx(np.exp(logits[0]) / np.exp(logits).sum(), rel=1e-5)
+    saliency = rgb.mean(-1)
+    maps = explanation.maps
+    np.testing.assert_allclose(maps[contract.MAP], saliency, atol=1e-6)
+    pooled = saliency.reshape(16, 2, 24, 2).mean((1, 3))
+    np.testing.assert_allclose(maps[contract.scale_output(1)], pooled, atol=1e-6)
+    np.testing.assert_allclose(maps[contract.LOVI], rgb * 255, atol=1)
+    np.testing.assert_allclose(maps[contract.CAM], rgb[..., 0], atol=1e-6)
+    np.testing.assert_allclose(maps[contract.FASTCAM], saliency * rgb[..., 0], atol=1e-6)
+    np.testing.assert_allclose(maps[contract.NONCLASS], saliency * (1 - rgb[..., 0]), atol=1e-6)
+    assert set(explanation.timings) == {"preprocess", "inference"}
+    assert min(explanation.timings.values()) > 0
+
+
+@pytest.mark.parametrize("batch", [1, 2, "n"])
+def test_classes_by_index_label_and_part(folder: Path, batch: int | str) -> None:
+    frame = picture()
+    explain = Explainer(save_graft(folder / "classes.onnx", batch=batch), threads=1)
+    rgb = frame[..., ::-1] / 255
+    results = explain.explain(frame, classes=[2, "green", "RED", "lu"])
+    assert [result.index for result in results] == [2, 1, 0, 2]
+    scores = np.exp(GAIN * rgb.mean((0, 1)))
+    for result in results:
+        assert result.label == LABELS[result.index]
+        np.testing.assert_allclose(result.maps[contract.CAM], rgb[..., result.index], atol=1e-6)
+        assert result.score == pytest.approx(scores[result.index] / scores.sum(), rel=1e-4)
+
+
+def test_only_what_is_asked_for_is_computed(graft: Path) -> None:
+    frame = picture()
+    everything = Explainer(graft, threads=1)(frame)
+    explain = Explainer(graft, threads=1, outputs=["fastcam"])
+    assert [o.name for o in explain.model.session(["fastcam"]).get_outputs()] == ["logits", contract.FASTCAM]
+    np.testing.assert_array_equal(explain(frame).maps[contract.FASTCAM], everything.maps[contract.FASTCAM])
+    plain = explain.explain(frame, outputs=())[0]
+    assert not plain.maps
+    np.testing.assert_array_equal(plain.logits, everything.logits)
+    scales = explain.explain(frame, outputs=["scales"])[0]
+    assert list(scales.maps) == [contract.scale_output(1), contract.scale_output(2)]
+
+
+def test_a_class_without_maps_still_has_its_score(graft: Path) -> None:
+    explain = Explainer(graft, threads=1)
+    frame = picture()
+    with_maps, without = (explain.explain(frame, ["blue"], outputs)[0] for outputs in (["cam"], []))
+    assert (without.label, without.score) == (with_maps.label, with_maps.score)
+
+
+def test_sessions_are_kept_and_bounded(graft: Path) -> None:
+    model = Explainer(graft, threads=1, outputs=["cam"]).model
+    assert model.session(["cam"]) is model.session(["cam"])
+    for words in (["lovi"], ["scales"], ["saliency_map"], ["nonclass"]):
+        model.session(words)
+    assert len(model._sessions) <= 3
+
+
+def test_probabilities_are_taken_as_they_are(folder: Path) -> None:
+    frame = picture()
+    logits = Explainer(save_graft(folder / "logits.onnx"), threads=1)(frame)
+    probabilities = Explainer(save_graft(folder / "softmax.onnx", probabilities=True), threads=1)(frame)
+    assert probabilities.score == pytest.approx(logits.score, rel=1e-5)
+    assert probabilities.score == probabilities.logits[0]
+
+
+def test_huge_logits_do_not_overflow(folder: Path) -> None:
+    path = save_graft(folder / "huge.onnx", preprocess=contract.Preprocess("RGB", (0.0,) * 3, (1e-3,) * 3))
+    explanation = Explainer(path, threads=1)(picture())
+    assert explanation.logits.max() > 1e6
+    assert explanation.score == 1.0
+
+
+@pytest.mark.parametrize("dtype", ["float16", "uint8"])
+def test_input_types(folder: Path, dtype: str) -> None:
+    preprocess = contract.PREPROCESS["raw255" if dtype == "uint8" else "unit"]
+    path = save_graft(folder / f"{dtype}.onnx", dtype=dtype, preprocess=preprocess)
+    frame = picture()
+    saliency = Explainer(path, threads=1)(frame).maps[contract.MAP]
+    unit = frame.mean(-1) if dtype == "uint8" else frame.mean(-1) / 255
+    np.testing.assert_allclose(saliency, unit, rtol=2e-3)
+
+
+def test_without_labels_the_index_is_the_label(folder: Path) -> None:
+    explain = Explainer(save_graft(folder / "bare.onnx", labels=()), threads=1)
+    assert explain(picture()).label == "0"
+    with pytest.raises(ClassError, match="no labels, give an index"):
+        explain.explain(picture(), ["red"])
+
+
+def test_an_explanation_cannot_be_changed(graft: Path) -> None:
+    explanation = Explainer(graft, threads=1)(picture())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        explanation.score = 1.0  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        explanation.maps["saliency_map"] = np.zeros(1)  # type: ignore[index]
+
+
+def test_maps_of_the_last_frame_survive_the_next(graft: Path) -> None:
+    explain = Explainer(graft, threads=1)
+    first = explain(picture(1))
+    before = first.maps[contract.MAP].copy()
+    explain(picture(2))
+    np.testing.assert_array_equal(first.maps[contract.MAP], before)
+
+
+@pytest.mark.parametrize("choice", [3, -1, "3", "-1", "purple", "re", ""])
+def test_bad_classes_are_refused_before_anything_runs(graft: Path, choice: int | str) -> None:
+    with pytest.raises(ClassError):
+        Explainer(graft, threads=1).explain(np.zeros((0, 0, 3), np.uint8), [choice])
+
+
+def test_an_ort_file_works_but_cannot_be_cut(folder: Path, graft: Path) -> None:
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.optimized_model_filepath = str(folder / "graft.ort")
+    options.add_session_config_entry("session.save_model_format", "ORT")
+    ort.InferenceSession(str(graft), options, providers=["CPUExecutionProvider"])
+    frame = picture()
+    explain = Explainer(folder / "graft.ort", threads=1, outputs=["cam"])
+    assert not explain.model.can_be_cut
+    explanation = explain.explain(frame, ["blue"])[0]
+    assert list(explanation.maps) == [contract.CAM]
+    np.testing.assert_allclose(explanation.maps[contract.CAM], frame[..., 0] / 255, atol=1e-6)
+
+
+class TestBadFiles:
+    def test_missing(self, tmp_path: Path) -> None:
+        with pytest.raises(ModelError, match=r"nothing\.onnx: no such file"):
+            Explainer(tmp_path / "nothing.onnx")
+
+    def test_a_folder(self, tmp_path: Path) -> None:
+        with pytest.raises(ModelError, match="directory"):
+            Explainer(tmp_path)
+
+    @pytest.mark.parametrize("content", [b"", b"not a model at all", b"\x08\x09", bytes(1000)])
+    @pytest.mark.parametrize("suffix", [".onnx", ".ort"])
+    def test_no_model(self, tmp_path: Path, content: bytes, suffix: str) -> None:
+        path = tmp_path / f"broken{suffix}"
+        path.write_bytes(content)
+        with pytest.raises(ModelError, match=f"broken{suffix}: "):
+            Explainer(path)
+
+    def test_cut_short(self, tmp_path: Path, graft: Path) -> None:
+        path = tmp_path / "short.onnx"
+        path.write_bytes(graft.read_bytes()[:-100])
+        with pytest.raises(ModelError, match=r"short\.onnx"):
+            Explainer(path)
+
+    def test_never_grafted(self, tmp_path: Path) -> None:
+        path = save_graft(tmp_path / "plain.onnx", graft=False)
+        with pytest.raises(ModelError, match=r"fastcam export .*plain\.onnx"):
+            Explainer(path)
+
+    def test_damaged_metadata(self, tmp_path: Path) -> None:
+        model = make_graft()
+        model.metadata_props[0].value = model.metadata_props[0].value[:-5]
+        onnx.save(model, tmp_path / "odd.onnx")
+        with pytest.raises(ModelError, match=r"odd\.onnx: .*metadata is damaged"):
+            Explainer(tmp_path / "odd.onnx")
+
+    def test_metadata_of_another_network(self, tmp_path: Path) -> None:
+        model = make_graft()
+        for name, wrong in (('"scores":"logits"', '"scores":"prob"'), ('"name":"image"', '"name":"data"')):
+            other = onnx.ModelProto.FromString(model.SerializeToString())
+            assert name in other.metadata_props[0].value
+            other.metadata_props[0].value = other.metadata_props[0].value.replace(name, wrong)
+            onnx.save(other, tmp_path / "other.onnx")
+            with pytest.raises(ModelError, match="is not there"):
+                Explainer(tmp_path / "other.onnx")
+
+    def test_missing_outputs_and_class_maps(self, tmp_path: Path) -> None:
+        path = save_graft(tmp_path / "few.onnx", outputs=("saliency_map", "scales"))
+        with pytest.raises(ModelError, match=r"has no lovi .*--outputs saliency_map,scales,lovi"):
+            Explainer(path, outputs=["lovi"])
+        with pytest.raises(ModelError, match="no output 'maps'; one of saliency_map"):
+            Explainer(path, outputs=["maps"])
+        with pytest.raises(
+            ModelError, match=r"no class can be chosen.*--outputs saliency_map,scales,fastcam"
+        ):
+            Explainer(path).explain(picture(), ["red"])
+
+    def test_threads_and_provider(self, graft: Path) -> None:
+        with pytest.raises(FastcamError, match="0 threads"):
+            Explainer(graft, threads=0)
+        with pytest.raises(FastcamError, match="'warp' is unknown; available: auto, cpu"):
+            Explainer(graft, provider="warp")

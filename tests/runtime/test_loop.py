@@ -1,0 +1,326 @@
+"""The loop with real threads: order, skipping, smoothing, pausing, and every way to end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from fastcam_runtime import Explainer, FastcamError, Overlay, SinkError, SourceError
+from fastcam_runtime.controls import Controls
+from fastcam_runtime.loop import STAGES, Loop, LoopOptions
+from fastcam_runtime.sinks import Sink, Status, open_sink
+from fastcam_runtime.sources import Frame, Source, open_source
+from fastcam_runtime.views import available_views
+from tiny_grafts import save_graft
+
+FRAME = (32, 48)
+
+
+class Counting(Source):
+    """Frames of one gray level each: frame i has the level `levels[i]`; goes wrong at frame `fails_at`."""
+
+    def __init__(self, levels: list[int], fails_at: int | None = None) -> None:
+        self.levels = levels
+        self.fails_at = fails_at
+        self.index = 0
+        self.closed = False
+
+    def read(self) -> Frame | None:
+        if self.index == self.fails_at:
+            raise SourceError("the cable was pulled")
+        if self.closed or self.index >= len(self.levels):
+            return None
+        image = np.full((*FRAME, 3), self.levels[self.index], np.uint8)
+        self.index += 1
+        return Frame(image, self.index - 1, time.monotonic())
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class LiveCounter(Source):
+    """A camera of 200 frames a second whose frame number is the time."""
+
+    live = True
+    RATE = 200
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.closed = threading.Event()
+
+    def now(self) -> int:
+        return int((time.monotonic() - self.started) * self.RATE)
+
+    def read(self) -> Frame | None:
+        if self.closed.wait(1 / self.RATE):
+            return None
+        return Frame(np.zeros((*FRAME, 3), np.uint8), self.now(), time.monotonic())
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+class Recorder(Sink):
+    """Keeps every picture and status; `react` is called after each."""
+
+    def __init__(self, react: Callable[[Recorder], None] | None = None) -> None:
+        self.pictures: list[np.ndarray] = []
+        self.statuses: list[Status] = []
+        self.react = react
+        self.closed = 0
+
+    def write(self, picture: np.ndarray, status: Status) -> None:
+        self.pictures.append(picture.copy())
+        self.statuses.append(status)
+        if self.react is not None:
+            self.react(self)
+
+    def close(self) -> None:
+        self.closed += 1
+
+    @property
+    def levels(self) -> list[int]:
+        return [int(picture[5, 5, 0]) for picture in self.pictures]
+
+
+class Screen(Recorder):
+    interactive = True
+
+
+@pytest.fixture(scope="module")
+def explainer(tmp_path_factory: pytest.TempPathFactory) -> Explainer:
+    path = save_graft(tmp_path_factory.mktemp("loop") / "graft.onnx", size=FRAME)
+    return Explainer(path, threads=1, outputs=["saliency_map"])
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    left = [thread.name for thread in threading.enumerate() if thread not in before]
+    assert not [name for name in left if name.startswith("fastcam")]
+
+
+def make_loop(
+    explainer: Explainer, source: Source, *sinks: Sink, controls: Controls | None = None, **options: object
+) -> Loop:
+    """A loop that shows the map in gray, so that a picture's level is the map's."""
+    options.setdefault("caption", False)
+    return Loop(
+        explainer,
+        source,
+        sinks,
+        controls or Controls(available_views(explainer.model), "map"),
+        Overlay("gray"),
+        LoopOptions(**options),  # type: ignore[arg-type]
+    )
+
+
+LEVELS = [10, 60, 110, 160, 210, 30, 80, 130]
+
+
+def test_every_frame_in_order(explainer: Explainer) -> None:
+    source, sink = Counting(LEVELS), Recorder()
+    tally = make_loop(explainer, source, sink).run()
+    assert sink.levels == LEVELS
+    assert [status.frame for status in sink.statuses] == list(range(8))
+    assert tally.frames == 8
+    assert [tally.stages.samples[stage].count for stage in STAGES] == [8] * len(STAGES)
+    assert source.closed
+    assert sink.closed
+    assert list(sink.statuses[-1].latency) == ["capture", "preprocess", "inference", "overlay"]
+
+
+def test_every_nth_frame_has_maps_and_the_others_show_the_last(
+    explainer: Explainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    explain = explainer.explain
+    monkeypatch.setattr(explainer, "explain", lambda *args: asked.append(args[2]) or explain(*args))
+    sink = Recorder()
+    make_loop(explainer, Counting(LEVELS), sink, every=3).run()
+    assert sink.levels == [10, 10, 10, 160, 160, 160, 80, 80]
+    assert [bool(outputs) for outputs in asked] == [True, False, False] * 2 + [True, False]
+
+
+def test_frames_between_run_a_network_without_the_branch(explainer: Explainer) -> None:
+    outputs = [output.name for output in explainer.model.session([]).get_outputs()]
+    assert outputs == ["logits"]
+
+
+def test_smoothing(explainer: Explainer) -> None:
+    sink = Recorder()
+    make_loop(explainer, Counting([0, 200, 200, 200]), sink, smooth=0.5).run()
+    assert sink.levels == [0, 100, 150, 175]
+
+
+def test_a_limit_of_frames(explainer: Explainer) -> None:
+    sink = Recorder()
+    assert make_loop(explainer, Counting(LEVELS), sink, frames=3).run().frames == 3
+    assert sink.levels == LEVELS[:3]
+
+
+def test_a_live_source_is_shown_as_it_is_now(explainer: Explainer) -> None:
+    """A slow sink: what is shown is never older than the frame being explained and the one being shown."""
+    source = LiveCounter()
+    lags = []
+
+    def slowly(sink: Recorder) -> None:
+        lags.append(source.now() - sink.statuses[-1].frame)
+        time.sleep(0.05)
+
+    make_loop(explainer, source, Recorder(slowly), frames=15).run()
+    # two waiting pictures of 50 ms each are 20 frames of this camera; a queue of all frames would reach 150
+    assert max(lags) < 60
+    assert lags[-1] < 60
+
+
+def test_stop_from_the_controls(explainer: Explainer) -> None:
+    controls = Controls(("map",))
+    sink = Recorder(lambda sink: controls.request_stop() if len(sink.pictures) == 3 else None)
+    tally = make_loop(explainer, Counting([50] * 10_000), sink, controls=controls).run()
+    assert tally.frames == 3
+    assert sink.closed
+
+
+def test_a_source_that_fails_ends_everything_cleanly(explainer: Explainer, tmp_path: Path) -> None:
+    controls = Controls(("map",))
+    video = open_sink(str(tmp_path / "out.mp4"), fps=25, controls=controls)
+    loop = make_loop(explainer, Counting([50] * 100, fails_at=20), video, controls=controls)
+    with pytest.raises(SourceError, match="the cable was pulled"):
+        loop.run()
+    assert count_frames(tmp_path / "out.mp4") == 20
+
+
+def test_a_sink_that_fails_ends_everything_cleanly(explainer: Explainer, tmp_path: Path) -> None:
+    def fail(sink: Recorder) -> None:
+        if len(sink.pictures) == 5:
+            raise SinkError("the disk is full")
+
+    controls = Controls(("map",))
+    video = open_sink(str(tmp_path / "out.mp4"), fps=25, controls=controls)
+    source = Counting([50] * 10_000)
+    with pytest.raises(SinkError, match="the disk is full"):
+        make_loop(explainer, source, video, Recorder(fail), controls=controls).run()
+    assert source.closed
+    assert count_frames(tmp_path / "out.mp4") == 5
+
+
+def test_an_explainer_that_fails_ends_everything_cleanly(
+    explainer: Explainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = Recorder()
+
+    def fail(*_: object) -> None:
+        raise FastcamError("onnxruntime failed on a frame")
+
+    monkeypatch.setattr(explainer, "explain", fail)
+    with pytest.raises(FastcamError, match="failed on a frame"):
+        make_loop(explainer, Counting([50] * 100), sink).run()
+    assert sink.closed
+
+
+def test_one_sink_that_cannot_be_closed_does_not_keep_the_others_open(explainer: Explainer) -> None:
+    class Stuck(Recorder):
+        def close(self) -> None:
+            raise SinkError("cannot finish")
+
+    other = Recorder()
+    with pytest.raises(SinkError, match="cannot finish"):
+        make_loop(explainer, Counting([50]), Stuck(), other).run()
+    assert other.closed
+
+
+def test_paused_the_view_can_be_changed_and_nothing_is_recorded_twice(explainer: Explainer) -> None:
+    controls = Controls(available_views(explainer.model), "map")
+    views_while_paused = []
+
+    def react(screen: Recorder) -> None:
+        if len(screen.pictures) == 3:
+            controls.set_paused(True)
+        if controls.paused:
+            views_while_paused.append(screen.statuses[-1].view)
+            if len(views_while_paused) == 3:
+                controls.set_view("side")
+            if views_while_paused.count("side") == 2:
+                controls.set_paused(False)
+
+    screen, recorder = Screen(react), Recorder()
+    make_loop(explainer, Counting(LEVELS), recorder, screen, controls=controls).run()
+    # the explaining thread may be two frames ahead of the screen when it learns of the pause
+    assert [status.frame for status in recorder.statuses] == list(range(8))
+    assert len(screen.pictures) > len(recorder.pictures)
+    assert screen.pictures[-1].shape == (32, 96, 3)
+
+
+def test_a_class_chosen_while_running(explainer: Explainer) -> None:
+    controls = Controls(available_views(explainer.model), "map", check_class=explainer.class_index)
+
+    def react(sink: Recorder) -> None:
+        if len(sink.pictures) == 2:
+            controls.set_class("blue")
+
+    sink = Recorder(react)
+    make_loop(explainer, Counting([80] * 12), sink, controls=controls).run()
+    assert sink.statuses[0].label == "red"  # all equal: the first
+    assert sink.statuses[-1].label == "blue"
+    assert sink.statuses[-1].class_choice == "blue"
+    with pytest.raises(FastcamError, match="no class 'teal'"):
+        controls.set_class("teal")
+
+
+def test_snapshot(explainer: Explainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    controls = Controls(available_views(explainer.model), "map")
+
+    def react(sink: Recorder) -> None:
+        if len(sink.pictures) == 2:
+            controls.request_snapshot()
+
+    sink = Recorder(react)
+    make_loop(explainer, Counting(LEVELS), sink, controls=controls).run()
+    (path,) = tmp_path.glob("fastcam-*.png")
+    np.testing.assert_array_equal(cv2.imread(str(path)), sink.pictures[1])
+
+
+def test_a_snapshot_that_cannot_be_saved_stops_nothing(
+    explainer: Explainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.setattr(Path, "cwd", lambda: tmp_path / "never")
+    controls = Controls(available_views(explainer.model), "map")
+    controls.request_snapshot()
+    sink = Recorder()
+    make_loop(explainer, Counting(LEVELS), sink, controls=controls).run()
+    assert len(sink.pictures) == len(LEVELS)
+
+
+def test_the_caption_tells_label_and_score(explainer: Explainer) -> None:
+    with_caption, without = Recorder(), Recorder()
+    for sink, caption in ((with_caption, True), (without, False)):
+        source = open_source("test://?size=320x240&frames=3")
+        make_loop(explainer, source, sink, caption=caption).run()
+    difference = np.abs(with_caption.pictures[-1].astype(int) - without.pictures[-1]).max(-1)
+    rows = np.nonzero(difference.any(axis=1))[0]
+    assert rows.min() > 200
+
+
+@pytest.mark.parametrize("options", [{"every": 0}, {"frames": 0}, {"frames": -3}])
+def test_impossible_options(options: dict[str, int]) -> None:
+    with pytest.raises(FastcamError, match="at least 1"):
+        LoopOptions(**options)
+
+
+def count_frames(path: Path) -> int:
+    video = cv2.VideoCapture(str(path))
+    count = 0
+    while video.read()[0]:
+        count += 1
+    video.release()
+    return count
