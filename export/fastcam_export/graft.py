@@ -23,6 +23,7 @@ from fastcam_runtime.contract import (
 )  # fmt: skip
 from onnx_ir.passes.common import InlinePass
 
+from .bilinear import Size
 from .branch import Branch
 from .combine import combine
 from .errors import GraftError
@@ -101,8 +102,11 @@ def graft_branch(source: Source, options: Options) -> Grafted:
 def _grow(branch: Branch, found: Plan, options: Options, weights: Sequence[float]) -> None:
     """The branch itself: one line for each arrow of the method."""
     canvas = Canvas.of(branch, found.ends)
-    maps = [_scale_map(branch, tap, k, canvas, options) for k, tap in enumerate(found.taps, start=1)]
-    sizes = [canvas.tap_size(tap) for tap in found.taps]
+    sizes = [_fixed_size(tap, found.ends) for tap in found.taps]
+    maps = [
+        _scale_map(branch, tap, f"scale_{k}", size, options)
+        for k, (tap, size) in enumerate(zip(found.taps, sizes, strict=True), start=1)
+    ]
     batch = canvas.batch
 
     combined = None
@@ -126,10 +130,9 @@ def _grow(branch: Branch, found: Plan, options: Options, weights: Sequence[float
             branch.output(value, scale_output(k), (batch, *size), ir.DataType.FLOAT)
 
 
-def _scale_map(branch: Branch, tap: Tap, k: int, canvas: Canvas, options: Options) -> ir.Value:
+def _scale_map(branch: Branch, tap: Tap, where: str, size: Size, options: Options) -> ir.Value:
     """One scale's normalised map, N×h×w: tap → statistic → normalise."""
-    where = f"scale_{k}"
-    height, width = canvas.tap_size(tap)
+    height, width = size
     before = options.statistic in PRE_ACTIVATION
     x = pre_activation(branch, tap, where) if before else float_activation(branch, tap.value, where)
     raw = statistic(
@@ -148,7 +151,7 @@ class Canvas:
     batch: int | str | None
     dims: tuple[int | str | None, int | str | None]
     """Height and width as the model declares them, free ones by their name."""
-    size: tuple[int | None, int | None]
+    size: Size
     """Height and width where fixed, None where free."""
     dynamic: ir.Value | None
     """int64 [2], height and width at run time; None where both are fixed."""
@@ -165,15 +168,18 @@ class Canvas:
             dynamic = branch.node("Gather", shape, axes, name="canvas/size")
         return cls(dims[0], (dims[first], dims[first + 1]), ends.free_size, dynamic)
 
-    def tap_size(self, tap: Tap) -> tuple[int | None, int | None]:
-        """Height and width of a tap where fixed: a free picture makes free taps."""
-        height, width = tap.shape[2:]
-        return (height if self.size[0] is not None else None, width if self.size[1] is not None else None)
-
     @property
     def size_input(self) -> tuple[ir.Value, ...]:
         """The extra input of a step that draws on a free canvas."""
         return (self.dynamic,) if self.dynamic is not None else ()
+
+
+def _fixed_size(tap: Tap, ends: Ends) -> Size:
+    """Height and width of a tap, None where the picture's are free: then the tap's are too."""
+    height, width = (
+        None if free is None else s for s, free in zip(tap.shape[2:], ends.free_size, strict=True)
+    )
+    return height, width
 
 
 def _inline(branch: Branch) -> None:
@@ -205,12 +211,8 @@ def _metadata(
     height, width = ends.size
     is_uint8 = ends.image.dtype == ir.DataType.UINT8
     taps = tuple(
-        TapInfo(
-            tap.name,
-            (None, tap.shape[1], *(s if f else None for s, f in zip(tap.shape[2:], fixed, strict=True))),
-            w,
-        )
-        for tap, w in zip(found.taps, weights, strict=True)
+        TapInfo(tap.name, (None, tap.shape[1], *_fixed_size(tap, ends)), weight)
+        for tap, weight in zip(found.taps, weights, strict=True)
     )
     return Metadata(
         image=ImageInput(ends.image.name or "", ends.layout, ends.channels, height, width),

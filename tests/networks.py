@@ -1,0 +1,67 @@
+"""Small networks for the tests, written as ONNX text: no torch, built in milliseconds."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import numpy_helper, parser
+
+
+def network(body: str, *, inputs: str = "float[1,3,64,64] input", output: str = "float[N,10] logits",
+            opset: int = 17, **weights: np.ndarray) -> onnx.ModelProto:  # fmt: skip
+    """A model from the text of its nodes; the keyword arguments become initializers."""
+    text = f'<ir_version: 8, opset_import: ["" : {opset}]> net ({inputs}) => ({output}) {{ {body} }}'
+    model = parser.parse_model(text)
+    model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in weights.items())
+    return model
+
+
+def small_cnn(
+    inputs: str = "float[1,3,64,64] input", *, seed: int = 0, opset: int = 17, dtype: type = np.float32
+) -> onnx.ModelProto:
+    """Conv-ReLU at strides 2, 4 and 8 (8, 12 and 16 channels), then pooling and a linear head."""
+    random = np.random.default_rng(seed)
+
+    def weight(*shape: int) -> np.ndarray:
+        fan_in = float(np.prod(shape[1:]))
+        return (random.standard_normal(shape) * np.sqrt(2 / fan_in)).astype(dtype)
+
+    return network(
+        """
+        c1 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w1)
+        a1 = Relu (c1)
+        c2 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (a1, w2)
+        a2 = Relu (c2)
+        c3 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (a2, w3)
+        a3 = Relu (c3)
+        pooled = GlobalAveragePool (a3)
+        flat = Flatten (pooled)
+        logits = Gemm <transB=1> (flat, w4)
+        """,
+        inputs=inputs, output=f"{'float16' if dtype is np.float16 else 'float'}[N,10] logits", opset=opset,
+        w1=weight(8, 3, 3, 3), w2=weight(12, 8, 3, 3), w3=weight(16, 12, 3, 3), w4=weight(10, 16),
+    )  # fmt: skip
+
+
+def residual_net() -> onnx.ModelProto:
+    """One stride-2 stem, then a block whose inner ReLU the shortcut bypasses."""
+    random = np.random.default_rng(0)
+    w = (random.standard_normal((8, 8, 3, 3)) / 8).astype(np.float32)
+    return network(
+        """
+        c0 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w0)
+        stem = Relu (c0)
+        c1 = Conv <kernel_shape=[3,3], pads=[1,1,1,1]> (stem, w)
+        inner = Relu (c1)
+        c2 = Conv <kernel_shape=[3,3], pads=[1,1,1,1]> (inner, w)
+        sum = Add (c2, stem)
+        end = Relu (sum)
+        c3 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (end, w)
+        last = Relu (c3)
+        pooled = GlobalAveragePool (last)
+        flat = Flatten (pooled)
+        logits = Gemm <transB=1> (flat, w4)
+        """,
+        w0=(random.standard_normal((8, 3, 3, 3)) / 5).astype(np.float32), w=w,
+        w4=random.standard_normal((10, 8)).astype(np.float32),
+    )  # fmt: skip
