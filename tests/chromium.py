@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,16 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 
+TAKE_PIPES = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+for descriptor, end in zip((3, 4), ends):
+    os.dup2(end, descriptor)
+    os.close(end)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""Moves two pipes to descriptors 3 and 4, where the browser wants them, and becomes the browser."""
+
 
 def find_chromium() -> str | None:
     """The path of the browser, or None if there is none."""
@@ -42,7 +53,7 @@ class Chromium:
         answers, answers_out = os.pipe()
         command = [path, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$@" 3<&{commands_in} 4>&{answers_out}', "sh", *command],
+            [sys.executable, "-c", TAKE_PIPES, str(commands_in), str(answers_out), *command],
             pass_fds=(commands_in, answers_out),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -120,13 +131,12 @@ class Tab:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def wait(self, expression: str, seconds: float = 20) -> Any:
-        """The value of an expression as soon as it is true."""
+    def wait(self, expression: str, seconds: float = 20) -> None:
+        """Return as soon as an expression is true."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            value = self.evaluate(expression)
-            if value:
-                return value
+            if self.evaluate(f"Boolean({expression})"):
+                return
             time.sleep(0.05)
         raise AssertionError(
             f"never true: {expression}; the page says {self.evaluate('document.body.innerText')!r}"

@@ -1,0 +1,602 @@
+"""The live page: driven in a real browser, and attacked over raw sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from chromium import Chromium, Tab, find_chromium
+from fastcam_runtime.controls import Controls
+from fastcam_runtime.errors import FastcamError, SinkError
+from fastcam_runtime.sinks import Status, http_request, http_server, live_page, open_sink
+from fastcam_runtime.sinks.live_page import LivePage
+
+COLOURS = {"overlay": (0, 0, 255), "map": (0, 255, 0), "side": (255, 0, 0)}
+"""What the stand-in of the loop draws for each view, blue-green-red."""
+
+
+def check_class(text: str) -> None:
+    if text != "tabby":
+        raise FastcamError(f"no class {text!r}; closest: tabby")
+
+
+class Loop:
+    """Stands in for the loop: writes a picture of the view's colour, over and over, in its own thread."""
+
+    def __init__(self, uri: str = "http://:0", token: str | None = None) -> None:
+        self.controls = Controls(tuple(COLOURS), check_class=check_class)
+        self.sink = open_sink(uri, fps=30, controls=self.controls, token=token)
+        assert isinstance(self.sink, LivePage)
+        self.url = self.sink.url
+        self.port = int(self.url.rstrip("/").rpartition(":")[2])
+        self.written = 0
+        self.size = (640, 480)
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        noise = np.random.default_rng(0).integers(0, 40, (self.size[1], self.size[0], 3), np.uint8)
+        while not self.controls.stop.wait(0.01):
+            picture = cv2.add(noise, np.full_like(noise, COLOURS[self.controls.view]))
+            latency = {"capture": 1.5, "inference": 20.25, "sink": float("nan")}
+            status = Status(
+                self.written, "<b>cat & dog</b>", 0.875, 24.5, latency, self.controls.view, dropped=3
+            )
+            self.sink.write(picture, status)
+            self.written += 1
+
+    def close(self) -> None:
+        self.controls.request_stop()
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+        self.sink.close()
+        self.sink.close()
+
+    def request(
+        self, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.request(method, path, body, headers or {})
+        response = connection.getresponse()
+        content = response.read()
+        connection.close()
+        return response, content
+
+    def control(self, body: str, **headers: str) -> tuple[int, str]:
+        fields = {"Content-Type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
+        response, content = self.request("POST", "/control", body, fields)
+        return response.status, content.decode()
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+    def send(self, data: bytes) -> bytes:
+        """Everything that is answered to raw bytes until the connection ends."""
+        with self.connect() as connection:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(data)
+            return receive_all(connection)
+
+
+def receive_all(connection: socket.socket) -> bytes:
+    received = b""
+    with contextlib.suppress(ConnectionResetError):
+        while piece := connection.recv(65536):
+            received += piece
+    return received
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split(b" ")[1])
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    running = Loop()
+    yield running
+    running.close()
+
+
+def until(condition: Callable[[], Any]) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+# The page in a browser.
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    if find_chromium() is None:
+        pytest.skip("no Chromium to open the page in")
+    browser = Chromium(tmp_path_factory.mktemp("chromium") / "profile")
+    yield browser
+    browser.close()
+
+
+COLOUR = """(() => {
+    const picture = document.getElementById("picture"), canvas = document.createElement("canvas");
+    if (!picture?.naturalWidth) return "";
+    [canvas.width, canvas.height] = [picture.naturalWidth, picture.naturalHeight];
+    const context = canvas.getContext("2d");
+    context.drawImage(picture, 0, 0);
+    const pixel = context.getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data;
+    return ["red", "green", "blue"][[0, 1, 2].find((channel) => pixel[channel] > 150)];
+})()"""
+
+
+def text(tab: Tab, name: str) -> str:
+    return str(tab.evaluate(f"document.getElementById({name!r}).innerText"))
+
+
+def button(name: str) -> str:
+    return f"[...document.querySelectorAll('button')].find((button) => button.textContent === {name!r})"
+
+
+def test_buttons_change_the_picture_for_both_viewers(chromium: Chromium, loop: Loop) -> None:
+    first, second = chromium.open(loop.url), chromium.open(loop.url, size=(390, 844))
+    for tab in (first, second):
+        tab.wait(f"{COLOUR} === 'red'")
+    first.click(button("map"))
+    for tab in (first, second):
+        tab.wait(f"{COLOUR} === 'green'")
+        tab.wait(f"{button('map')}.getAttribute('aria-pressed') === 'true'")
+    second.click(button("side"))
+    for tab in (first, second):
+        tab.wait(f"{COLOUR} === 'blue'")
+    assert loop.controls.view == "side"
+
+
+def test_page_shows_label_score_speed_and_latency_live(chromium: Chromium, loop: Loop) -> None:
+    tab = chromium.open(loop.url)
+    tab.wait("document.getElementById('connection')?.textContent === 'live · 640×480'")
+    # As text: a label cannot put markup into the page.
+    assert text(tab, "label") == "<b>cat & dog</b>"
+    assert text(tab, "score") == "87.5 %"
+    assert (text(tab, "fps"), text(tab, "dropped")) == ("24.5", "3")
+    assert text(tab, "stages").split("\n")[:4] == ["capture", "1.5 ms", "inference", "20.3 ms"]
+    frame = int(text(tab, "frame"))
+    tab.wait(f"Number(document.getElementById('frame').textContent) > {frame}")
+    for width in (320, 390, 1280):
+        tab.resize(width, 700)
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"overflows at {width}"
+
+
+def test_refused_class_is_explained_and_a_good_one_taken(chromium: Chromium, loop: Loop) -> None:
+    tab = chromium.open(loop.url)
+    tab.wait(button("map"))
+    tab.click("document.getElementById('class')")
+    tab.type("<i>dog</i>")
+    tab.press_enter()
+    tab.wait("!document.getElementById('error').hidden")
+    assert text(tab, "error") == "no class '<i>dog</i>'; closest: tabby"
+    assert loop.controls.class_choice is None
+    tab.evaluate("document.getElementById('class').select()")
+    tab.type("tabby")
+    tab.click(button("Set"))
+    tab.wait("document.getElementById('note').textContent.includes('“tabby”')")
+    assert tab.evaluate("document.getElementById('error').hidden")
+    assert loop.controls.class_choice == "tabby"
+
+
+def test_pause_and_go_on(chromium: Chromium, loop: Loop) -> None:
+    tab = chromium.open(loop.url)
+    tab.wait("document.getElementById('connection')?.dataset.state === 'live'")
+    tab.click(button("Pause"))
+    tab.wait(f"{button('Go on')} && !document.getElementById('held').hidden")
+    assert loop.controls.paused
+    tab.click(button("Go on"))
+    tab.wait(f"{button('Pause')} && document.getElementById('held').hidden")
+    assert not loop.controls.paused
+
+
+def test_page_finds_a_restarted_device(chromium: Chromium) -> None:
+    before = Loop()
+    tab = chromium.open(before.url)
+    tab.wait(f"{COLOUR} === 'red'")
+    before.close()
+    tab.wait("document.getElementById('connection').textContent === 'connection lost'")
+    after = Loop(f"http://127.0.0.1:{before.port}")
+    try:
+        after.controls.set_view("map")
+        tab.wait(f"{COLOUR} === 'green'")
+    finally:
+        after.close()
+
+
+def test_page_with_a_token(chromium: Chromium) -> None:
+    loop = Loop(token="s3cret-token")
+    try:
+        tab = chromium.open(loop.url)
+        tab.wait("document.body.innerText.includes('401')")
+        tab = chromium.open(f"{loop.url}?token=s3cret-token")
+        tab.wait(f"{COLOUR} === 'red'")
+        assert tab.evaluate("location.href") == loop.url
+        assert tab.evaluate("document.cookie") == ""
+        tab.click(button("map"))
+        tab.wait(f"{COLOUR} === 'green'")
+    finally:
+        loop.close()
+
+
+# Viewers over sockets.
+
+
+class Viewer:
+    """Watches the stream as a browser does, part by part."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._connection = loop.connect()
+        self._connection.sendall(b"GET /stream.mjpg HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self._file = self._connection.makefile("rb")
+        self.status = status_of(self._file.readline())
+        while self._file.readline().strip():
+            pass
+
+    def picture(self) -> np.ndarray:
+        """The next picture of the stream."""
+        length = 0
+        while not length:
+            line = self._file.readline()
+            assert line, "the stream ended"
+            if line.lower().startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        assert self._file.readline() == b"\r\n"
+        return cv2.imdecode(np.frombuffer(self._file.read(length), np.uint8), cv2.IMREAD_COLOR)
+
+    def rest(self) -> bytes:
+        """Everything up to the end of the stream."""
+        return self._file.read()
+
+    def close(self) -> None:
+        self._file.close()
+        self._connection.close()
+
+
+def test_stalled_viewer_slows_neither_the_loop_nor_the_others(loop: Loop) -> None:
+    stalled, good = Viewer(loop), Viewer(loop)
+    assert stalled.status == good.status == 200
+    # Far more pictures than any buffer on the way to the stalled viewer holds (each is over 100 kB).
+    for _ in range(100):
+        assert good.picture().shape == (480, 640, 3)
+    written = loop.written
+    until(lambda: loop.written > written + 20)
+    loop.controls.set_view("side")
+    until(lambda: good.picture()[0, 0].argmax() == 0)
+    stalled.close()
+    good.close()
+
+
+def test_viewer_that_stays_away_is_let_go(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_page, "SEND_SECONDS", 0.2)
+    stalled = Viewer(loop)
+    until(lambda: not loop.sink._server._open)  # type: ignore[attr-defined]
+    stalled.close()
+
+
+def test_pictures_are_encoded_only_while_somebody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[object] = []
+    encode = cv2.imencode
+    monkeypatch.setattr(cv2, "imencode", lambda *a: encoded.append(a[0]) or encode(*a))
+    loop = Loop()
+    try:
+        until(lambda: loop.written > 20)
+        assert not encoded
+        viewers = [Viewer(loop) for _ in range(3)]
+        start = loop.written
+        for viewer in viewers * 5:
+            viewer.picture()
+        # Once per picture at most, however many watch.
+        assert 0 < len(encoded) <= loop.written - start + 2
+        for viewer in viewers:
+            viewer.close()
+    finally:
+        loop.close()
+
+
+def test_number_of_viewers_is_bounded_and_freed(loop: Loop) -> None:
+    viewers = [Viewer(loop) for _ in range(live_page.VIEWERS_LIMIT)]
+    assert {viewer.status for viewer in viewers} == {200}
+    answer = loop.send(b"GET /stream.mjpg HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert status_of(answer) == 503
+    assert b"8 are watching already" in answer
+    assert loop.request("GET", "/status")[0].status == 200
+    viewers.pop().close()
+
+    def accepted() -> bool:
+        viewers.append(Viewer(loop))
+        return viewers[-1].status == 200
+
+    until(accepted)
+    for viewer in viewers:
+        viewer.close()
+
+
+def test_number_of_connections_is_bounded_and_freed(loop: Loop) -> None:
+    idle = [loop.connect() for _ in range(http_server.CONNECTIONS_LIMIT)]
+    until(lambda: len(loop.sink._server._open) == len(idle))  # type: ignore[attr-defined]
+    with loop.connect() as one_more:
+        assert status_of(receive_all(one_more)) == 503
+    for connection in idle:
+        connection.close()
+    until(lambda: loop.request("GET", "/status")[0].status == 200)
+
+
+def test_closing_ends_every_viewer_and_frees_the_port() -> None:
+    loop = Loop()
+    viewer = Viewer(loop)
+    viewer.picture()
+    with loop.connect() as idle:
+        loop.close()
+        receive_all(idle)
+    with contextlib.suppress(ConnectionResetError):
+        assert viewer.rest().count(b"--picture") < 100
+    viewer.close()
+    again = Loop(f"http://127.0.0.1:{loop.port}")
+    again.close()
+
+
+def test_snapshot_is_the_newest_picture(loop: Loop) -> None:
+    loop.controls.set_view("map")
+    written = loop.written
+    until(lambda: json.loads(loop.request("GET", "/status")[1])["frame"] > written)
+    response, content = loop.request("GET", "/snapshot.jpg")
+    assert response.headers["Content-Type"] == "image/jpeg"
+    image = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
+    assert image.shape == (480, 640, 3)
+    assert image[0, 0].argmax() == 1
+
+
+def test_status_is_strict_json_with_nothing_written_yet() -> None:
+    sink = LivePage("http://:0", Controls(("overlay",)))
+    try:
+        port = int(sink.url.rstrip("/").rpartition(":")[2])
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request("GET", "/status")
+        status = json.loads(connection.getresponse().read())
+        assert (status["frame"], status["views"], status["class"]) == (-1, ["overlay"], None)
+        sink.write(np.zeros((4, 4, 3), np.uint8), Status(0, score=float("nan"), fps=float("inf")))
+        connection.request("GET", "/status")
+        refuse_constant = {"parse_constant": lambda name: pytest.fail(f"{name} is not JSON")}
+        status = json.loads(connection.getresponse().read(), **refuse_constant)
+        assert (status["score"], status["fps"]) == (None, None)
+    finally:
+        sink.close()
+
+
+# Who may do what.
+
+
+def test_controls_over_http(loop: Loop) -> None:
+    status, content = loop.control('{"view": "map", "class": "tabby", "paused": true}')
+    assert status == 200
+    assert json.loads(content)["view"] == "map"
+    assert (loop.controls.view, loop.controls.class_choice, loop.controls.paused) == ("map", "tabby", True)
+    assert loop.control('{"class": null}')[0] == 200
+    assert loop.controls.class_choice is None
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('{"view": "cam"}', "no view 'cam'; one of overlay, map, side"),
+        ('{"class": "dog"}', "no class 'dog'; closest: tabby"),
+        ('{"stop": true}', "no control 'stop'"),
+        ('{"paused": "yes"}', 'paused cannot be "yes"'),
+        ('{"view": ["map"]}', "view cannot be"),
+        ("[]", "must be an object"),
+        ("{}", "must be an object"),
+        ("", "not JSON"),
+        ('{"view":', "not JSON"),
+        ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "not JSON"),
+        ("[" * 4000, "not JSON"),
+    ],
+)
+def test_refused_controls_say_why(loop: Loop, body: str, words: str) -> None:
+    status, content = loop.control(body)
+    assert status == 400
+    assert words in json.loads(content)["error"]
+    assert (loop.controls.view, loop.controls.paused) == ("overlay", False)
+
+
+def test_other_sites_cannot_press_the_buttons(loop: Loop) -> None:
+    body = '{"paused": true}'
+    here = f"127.0.0.1:{loop.port}"
+    assert loop.control(body, Origin="http://evil.example")[0] == 403
+    assert loop.control(body, Origin=f"http://{here}.evil.example")[0] == 403
+    assert loop.control(body, Origin="null")[0] == 403
+    assert loop.control(body, Sec_Fetch_Site="cross-site")[0] == 403
+    # What a form of another site can send without the browser asking first.
+    assert loop.control(body, Content_Type="text/plain")[0] == 415
+    assert loop.control(body, Content_Type="application/x-www-form-urlencoded")[0] == 415
+    assert loop.request("GET", "/control")[0].status == 405
+    assert not loop.controls.paused
+    assert loop.control(body, Origin=f"http://{here}", Sec_Fetch_Site="same-origin")[0] == 200
+    assert loop.controls.paused
+
+
+def test_name_of_another_site_that_resolves_to_this_machine(loop: Loop) -> None:
+    for host in ("evil.example", "localhost.evil.example", f"{socket.gethostname()}.evil.example", "", "[::"):
+        answer = loop.send(f"GET /snapshot.jpg HTTP/1.1\r\nHost: {host}:{loop.port}\r\n\r\n".encode())
+        assert status_of(answer) == 403, host
+    for host in ("localhost", "127.0.0.1", "192.168.1.7", "[::1]", socket.gethostname()):
+        answer = loop.send(f"GET /status HTTP/1.1\r\nHost: {host}:{loop.port}\r\n\r\n".encode())
+        assert status_of(answer) == 200, host
+
+
+def test_token_is_asked_for_everywhere() -> None:
+    loop = Loop(token="right-token")
+    try:
+        for path in ("/", "/stream.mjpg", "/snapshot.jpg", "/status", "/nowhere"):
+            assert loop.request("GET", path)[0].status == 401
+            assert loop.request("GET", f"{path}?token=wrong-token")[0].status == 403
+            assert (
+                loop.request("GET", path, headers={"Cookie": f"fastcam_{loop.port}=wrong"})[0].status == 401
+            )
+        assert loop.control('{"paused": true}')[0] == 401
+        assert not loop.controls.paused
+        response, _ = loop.request("GET", "/?token=right-token")
+        assert (response.status, response.headers["Location"]) == (303, "/")
+        cookie = response.headers["Set-Cookie"]
+        assert cookie.endswith("; Path=/; HttpOnly; SameSite=Strict")
+        given = {"Cookie": "other=1; " + cookie.partition(";")[0]}
+        assert loop.request("GET", "/", headers=given)[0].status == 200
+        assert loop.request("GET", "/status?token=right-token")[0].status == 200
+    finally:
+        loop.close()
+    with pytest.raises(SinkError, match="the token may hold"):
+        Loop(token="")
+
+
+# Hostile requests.
+
+
+def test_unknown_pages_and_methods(loop: Loop) -> None:
+    for path in ("/nowhere", "/../../etc/passwd", "/%2e%2e/etc/passwd", "/status/", "//status"):
+        assert loop.request("GET", path)[0].status == 404
+    for method in ("POST", "PUT", "DELETE", "HEAD", "OPTIONS", "TRACE"):
+        response, _ = loop.request(method, "/status")
+        assert (response.status, response.headers["Allow"]) == (405, "GET")
+
+
+HOST = b"Host: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"\r\n\r\n", 400),
+        (b"GET\r\n\r\n", 400),
+        (b"GET / HTTP/2.0\r\n\r\n", 400),
+        (b"GET / HTTP/1.1 x\r\n" + HOST + b"\r\n", 400),
+        (b"GET http://localhost/ HTTP/1.1\r\n" + HOST + b"\r\n", 400),
+        (b"GET /\x00 HTTP/1.1\r\n" + HOST + b"\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"X: \xff\xfe\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n" + HOST + b" folded: x\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"no colon\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n" + HOST + HOST + b"\r\n", 400),
+        (b"GET / HTTP/1.1\nHost: localhost\n\n\r\n\r\n", 400),
+        (b"GET /?" + b"a=1&" * 40 + b" HTTP/1.1\r\n" + HOST + b"\r\n", 400),
+        (b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n", 414),
+        (b"A" * 1_000_000, 414),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"a" * 100_000 + b"\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"X: y\r\n" * 100 + b"\r\n", 431),
+        (b"POST /control HTTP/1.1\r\n" + HOST + b"Content-Length: 5000\r\n\r\n" + b"x" * 5000, 413),
+        (b"POST /control HTTP/1.1\r\n" + HOST + b"Content-Length: 99999999999999\r\n\r\n", 413),
+        (b"POST /control HTTP/1.1\r\n" + HOST + b"Content-Length: -1\r\n\r\n", 400),
+        (b"POST /control HTTP/1.1\r\n" + HOST + b"Content-Length: 1_0\r\n\r\n", 400),
+        (b"POST /control HTTP/1.1\r\n" + HOST + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
+        (
+            b"POST /control HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+            411,
+        ),
+    ],
+)
+def test_hostile_request_is_refused(loop: Loop, data: bytes, status: int) -> None:
+    answer = loop.send(data)
+    assert status_of(answer) == status, answer
+    assert loop.request("GET", "/status")[0].status == 200
+
+
+def test_slow_request_is_ended(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_request, "SECONDS_LIMIT", 0.3)
+    with loop.connect() as silent:
+        assert status_of(receive_all(silent)) == 408
+    with loop.connect() as half:
+        half.sendall(b"POST /control HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\n{")
+        assert status_of(receive_all(half)) == 408
+    with loop.connect() as trickling:
+        # The limit is for the whole request: a byte now and then does not extend it.
+        answer = b""
+        trickling.settimeout(0.02)
+        for byte in b"GET / HTTP/1.1\r\n" + b"X" * 2000:
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                trickling.send(bytes([byte]))
+                answer += trickling.recv(4096)
+            if answer:
+                break
+        assert status_of(answer) == 408
+
+
+def test_clients_that_go_away_print_nothing(loop: Loop, capfd: pytest.CaptureFixture[str]) -> None:
+    for data in (b"", b"GET / HT", b"GET /stream.mjpg HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+        for _ in range(5):
+            connection = loop.connect()
+            connection.sendall(data)
+            # An abortive close: what is on the way is answered with a reset.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            connection.close()
+    until(lambda: not loop.sink._server._open)  # type: ignore[attr-defined]
+    assert loop.request("GET", "/")[0].status == 200
+    assert capfd.readouterr() == ("", "")
+
+
+def test_page_needs_nothing_from_elsewhere(loop: Loop) -> None:
+    response, content = loop.request("GET", "/")
+    page = content.decode()
+    assert "https://" not in page
+    assert page.count("http://") == page.count("http://www.w3.org/2000/svg")
+    policy = response.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    assert response.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+
+
+# Where it listens.
+
+
+def test_listens_on_this_machine_unless_a_host_is_given(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        for uri, address, words in (
+            ("http://:0", "127.0.0.1", "this machine only"),
+            ("http://localhost:0/", "127.0.0.1", "this machine only"),
+            ("http://0.0.0.0:0", "0.0.0.0", "open to everybody on the network"),
+        ):
+            caplog.clear()
+            sink = LivePage(uri, Controls(("overlay",)))
+            assert sink._server.socket.getsockname()[0] == address
+            sink.close()
+            assert words in caplog.text
+            assert sink.url in caplog.text
+        caplog.clear()
+        LivePage("http://0.0.0.0:0", Controls(("overlay",)), token="hidden").close()
+        assert "with the token" in caplog.text
+        assert "hidden" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("uri", "words"),
+    [
+        ("http://host", r"a live page is http://\[host\]:port"),
+        ("http://:8000/path", "a live page is"),
+        ("http://user:pw@:8000", "a live page is"),
+        ("http://:99999", "out of range"),
+        ("http://:port", "port"),
+        ("http://203.0.113.7:8000", r"203\.0\.113\.7:8000: cannot listen there: "),
+        ("http://no.such.host.invalid:8000", "cannot listen there: "),
+    ],
+)
+def test_address_errors(uri: str, words: str) -> None:
+    with pytest.raises(SinkError, match=words) as caught:
+        LivePage(uri, Controls(("overlay",)))
+    assert "\n" not in str(caught.value)
+
+
+def test_port_in_use(loop: Loop) -> None:
+    with pytest.raises(
+        SinkError, match=f"127.0.0.1:{loop.port}: cannot listen there: Address already in use"
+    ):
+        LivePage(f"http://:{loop.port}", Controls(("overlay",)))
