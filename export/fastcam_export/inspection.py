@@ -8,11 +8,11 @@ from pathlib import Path
 import onnx
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY, Metadata
 
-from .graft import Plan, plan
 from .graph.ends import scores_are
 from .load import load
 from .load.onnx_file import read
 from .options import Options
+from .plan import Plan, plan
 from .weights import scale_weights
 
 

@@ -1,0 +1,60 @@
+"""What the grafted file says of itself, gathered from the plan and the options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx_ir as ir
+from fastcam_runtime.contract import ImageInput, Metadata, TapInfo
+
+from .errors import GraftError
+from .graph.ends import Ends, scores_are
+from .labels import NAMES_KEY, parse_names, resolve_preprocess
+from .load import Source
+from .options import Options
+from .plan import Plan
+
+
+def describe_graft(
+    source: Source, found: Plan, options: Options, weights: Sequence[float], outputs: tuple[str, ...]
+) -> Metadata:
+    """The metadata of a graft.
+
+    Raises:
+        GraftError: The user's labels or preprocessing do not fit the model.
+    """
+    ends = found.ends
+    own = {entry.key: entry.value for entry in source.proto.metadata_props}
+    height, width = ends.size
+    is_uint8 = ends.image.dtype == ir.DataType.UINT8
+    taps = tuple(
+        TapInfo(tap.name, (None, tap.shape[1], *found.fixed_size(tap)), weight)
+        for tap, weight in zip(found.taps, weights, strict=True)
+    )
+    return Metadata(
+        image=ImageInput(ends.image.name or "", ends.layout, ends.channels, height, width),
+        scores=ends.scores.name or "",
+        scores_are=scores_are(ends.scores),
+        taps=taps,
+        outputs=outputs,
+        statistic=options.statistic,
+        epsilon=options.epsilon,
+        normalize=options.normalize,
+        cam=options.cam if options.class_maps else None,
+        preprocess=resolve_preprocess(options.preprocess, own, ends.channels, is_uint8),
+        resize=options.resize,
+        labels=_labels(ends, options, own.get(NAMES_KEY, "")),
+        source_sha256=source.sha256,
+    )
+
+
+def _labels(ends: Ends, options: Options, names: str) -> tuple[str, ...]:
+    """The user's labels, which must fit; else those of the file, if they do."""
+    shape = ends.scores.shape
+    classes = shape[1] if shape is not None and len(shape) > 1 and isinstance(shape[1], int) else None
+    if options.labels is not None:
+        if classes is not None and len(options.labels) != classes:
+            raise GraftError(f"{len(options.labels)} labels for {classes} classes")
+        return tuple(options.labels)
+    labels = parse_names(names)
+    return labels if classes in (None, len(labels)) else ()

@@ -1,0 +1,45 @@
+"""The plan of a graft: where the picture comes in, where the scores go out, where the scales end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import onnx_ir as ir
+
+from .bilinear import Size
+from .graph.ends import Ends, find_ends
+from .graph.shapes import concrete_shapes
+from .load import Source
+from .options import Options
+from .taps import Tap, find_taps, named_taps
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the analysis of a model found."""
+
+    model: ir.Model
+    ends: Ends
+    taps: list[Tap]
+
+    def fixed_size(self, tap: Tap) -> Size:
+        """Height and width of a tap, None where the picture's are free: then the tap's are too."""
+        free = self.ends.free_size
+        return (None if free[0] is None else tap.shape[2], None if free[1] is None else tap.shape[3])
+
+
+def plan(source: Source, options: Options) -> Plan:
+    """Find the image input, the scores and the taps of a loaded model.
+
+    Raises:
+        GraftError: The model takes no picture, has no usable scale, or a named tap is unknown.
+    """
+    model = ir.from_proto(source.proto)
+    if source.path is not None:
+        ir.external_data.set_base_dir(model.graph, source.path.parent)
+    ends = find_ends(model, options.input_shape)
+    shapes = concrete_shapes(model, ends)
+    if options.taps == "auto":
+        return Plan(model, ends, find_taps(ends, shapes))
+    names = options.taps.split(",") if isinstance(options.taps, str) else options.taps
+    return Plan(model, ends, named_taps(model, names, ends, shapes))
