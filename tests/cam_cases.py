@@ -196,6 +196,11 @@ CASES = [
     Case("slice_front", "s = Constant<value_ints=[1]>()\n e = Constant<value_ints=[-1]>()\n"
          " a = Constant<value_ints=[-1]>()\n y = Slice(tap, s, e, a)", lambda x: x[..., 1:-1]),
     Case("gather", "i = Constant<value_int=-1>()\n y = Gather<axis=1>(tap, i)", lambda x: x[:, -1]),
+    Case("gather_several", "i = Constant<value: tensor = int64[2,3] {0, 2, 2, 2, 0, -3}>()\n"
+         " y = Gather<axis=1>(tap, i)", lambda x: x[:, [0, 2, 2, 2, 0, 0]]),
+    Case("gather_nd", "t = Transpose<perm=[2,3,0,1]>(tap)\n"
+         " i = Constant<value: tensor = int64[3,2] {0, 4, 5, -1, 0, 4}>()\n u = GatherND(t, i)\n"
+         " y = Transpose<perm=[1,2,0]>(u)", lambda x: x[:, :, [0, 5, 0], [4, 4, 4]], free=False),
     Case("pad", "p = Constant<value_ints=[0,1,2,0,0,0,1,3]>()\n y = Pad(tap, p)",
          lambda x: F.pad(x, (0, 3, 2, 1, 1, 0))),
     Case("pad_axes", "p = Constant<value_ints=[1,2,3,0]>()\n v = Constant<value_float=1.0>()\n"

@@ -7,10 +7,10 @@ Activations prefer their output `y`: where onnxruntime fuses them, `x` does not 
 
 from __future__ import annotations
 
-from . import activations, arithmetic, linear, normalizations, pooling, reductions, shapes
+from . import activations, arithmetic, gathering, linear, normalizations, pooling, reductions, shapes
 from .registry import apply_rule, rule, supported_operators
 
 __all__ = ["apply_rule", "rule", "supported_operators"]
 
 # Importing a family enters its rules in the table.
-_FAMILIES = (activations, arithmetic, linear, normalizations, pooling, reductions, shapes)
+_FAMILIES = (activations, arithmetic, gathering, linear, normalizations, pooling, reductions, shapes)

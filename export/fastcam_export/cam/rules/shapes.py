@@ -63,19 +63,6 @@ def slice_(at: Site) -> ir.Value:
     return _embed(at, before)
 
 
-@rule("Gather")
-def gather(at: Site) -> ir.Value:
-    """One element of an axis, as in x[:, 0]."""
-    index = at.constant(1)
-    axis = at.node.attributes.get_int("axis", 0) % at.rank()
-    size = at.dims()[axis]
-    if index is None or index.size != 1 or size is None:
-        raise at.refuse("it gathers more than one element")
-    position = int(index.reshape(-1)[0]) % size
-    g = at.g if index.ndim == 1 else at.op.Unsqueeze(at.g, [axis])
-    return _embed(at, [position if i == axis else 0 for i in range(at.rank())], g)
-
-
 @rule("Pad")
 def pad(at: Site) -> ir.Value:
     op, pads, axes = at.op, at.constant(1), at.constant(3)
@@ -97,9 +84,8 @@ def _length(at: Site, value: ir.Value | None, axis: int) -> int:
     return length
 
 
-def _embed(at: Site, before: Sequence[int], g: ir.Value | None = None) -> ir.Value:
+def _embed(at: Site, before: Sequence[int]) -> ir.Value:
     """`g` in a tensor of zeros as large as `x`, `before` elements from its start."""
-    op, g = at.op, at.g if g is None else g
-    first = op.const(np.array(before, np.int64))
-    last = op.Sub(op.Sub(at.shape(), first), op.Shape(g))
-    return op.Pad(g, op.Concat(first, last, axis=0))
+    op, first = at.op, at.op.const(np.array(before, np.int64))
+    last = op.Sub(op.Sub(at.shape(), first), op.Shape(at.g))
+    return op.Pad(at.g, op.Concat(first, last, axis=0))
