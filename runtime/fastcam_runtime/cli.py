@@ -53,9 +53,9 @@ def _run_export_command(argv: list[str]) -> int:
     try:
         export_cli = importlib.import_module("fastcam_export.cli")
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in (*_OF_EXPORT_EXTRA, "fastcam_export"):
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _OF_EXPORT_EXTRA:
             raise
-        missing = error.name.partition(".")[0]
         raise FastcamError(f"{argv[0]} needs {missing}: pip install 'fastcam-edge[export]'") from error
     code: int | None = export_cli.main(argv)
     return code or 0

@@ -67,9 +67,9 @@ def _text(report: dict[str, Any]) -> str:
         [v["name"], *(f"{v['statistics_ms'][c]:.3f}" for c in columns), f"{v['load_ms']:.0f}"]
         for v in report["variants"]
     ]
-    versions = report["versions"]
+    versions, threads = report["versions"], report["threads"]
     lines = [
-        f"{report['cpu']}, {providers.short_name(report['provider'])}, {report['threads']} threads, "
+        f"{report['cpu']}, {providers.short_name(report['provider'])}, {threads} thread{'s' * (threads != 1)}, "
         f"onnxruntime {versions['onnxruntime']}, {report['rounds']} rounds after {report['warm_up']}",
         *(f"{v['name']}: {v['file']} (sha256 {v['sha256'][:12]})" for v in report["variants"]),
         format_table(["ms", *columns, "load"], rows),

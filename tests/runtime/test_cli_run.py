@@ -1,0 +1,298 @@
+"""`fastcam run` as a user starts it: real files, real processes, real signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from fastcam_runtime.cli import main
+from tiny_grafts import save_graft
+
+SHARED = Path(__file__).parents[2].parent / "shared"
+
+
+@pytest.fixture(scope="module")
+def graft(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_graft(tmp_path_factory.mktemp("run") / "graft.onnx", size=(64, 96))
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real video of 30 frames: a white square wanders over a dark ground."""
+    path = tmp_path_factory.mktemp("clip") / "clip.mp4"
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"mp4v"), 12.5, (160, 120))
+    assert writer.isOpened()
+    for i in range(30):
+        frame = np.full((120, 160, 3), 30, np.uint8)
+        frame[40:80, 4 * i : 4 * i + 40] = 255
+        writer.write(frame)
+    writer.release()
+    return path
+
+
+def read_video(path: Path) -> tuple[list[np.ndarray], float]:
+    video = cv2.VideoCapture(str(path))
+    fps = video.get(cv2.CAP_PROP_FPS)
+    frames = []
+    while True:
+        found, frame = video.read()
+        if not found:
+            video.release()
+            return frames, fps
+        frames.append(frame)
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "fastcam_runtime.cli", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+
+
+def test_video_in_video_out(
+    graft: Path, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, figures = tmp_path / "out.mp4", tmp_path / "figures.json"
+    arguments = [
+        "--view",
+        "map",
+        "--colormap",
+        "gray",
+        "--no-caption",
+        "--threads",
+        "1",
+        "--json",
+        str(figures),
+    ]
+    assert main(["run", str(graft), str(clip), str(out), *arguments]) == 0
+    frames, fps = read_video(out)
+    assert len(frames) == 30
+    assert fps == pytest.approx(12.5)
+    for i, frame in enumerate(frames):
+        columns = np.nonzero(frame[60, :, 0] > 140)[0]
+        assert abs(columns.min() - 4 * i) <= 4
+        assert abs(columns.max() - (4 * i + 39)) <= 4
+    report = json.loads(figures.read_text())
+    assert (report["frames"], report["dropped"], report["skipped"]) == (30, 0, 0)
+    assert set(report["latency_ms"]) >= {"capture", "preprocess", "inference", "overlay", "sink"}
+    assert all({"p50", "p90", "p99", "max"} <= set(stage) for stage in report["latency_ms"].values())
+    assert report["rss_start_bytes"] > 10_000_000
+    assert report["rss_end_bytes"] > 10_000_000
+    printed = capsys.readouterr().out
+    assert "30 frames" in printed
+    assert "p99" in printed
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="no shared videos beside the checkout")
+def test_a_real_clip(graft: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.mp4"
+    clip = SHARED / "video" / "bottles.mp4"
+    assert main(["run", str(graft), str(clip), str(out), "--frames", "20", "--size", "320x180"]) == 0
+    frames, _ = read_video(out)
+    assert len(frames) == 20
+    assert frames[0].shape == (180, 320, 3)
+
+
+def test_several_outputs_and_a_photo(graft: Path, tmp_path: Path) -> None:
+    photo, one, folder = tmp_path / "photo.png", tmp_path / "one.png", tmp_path / "many"
+    cv2.imwrite(str(photo), np.full((50, 70, 3), (0, 200, 0), np.uint8))
+    assert main(["run", str(graft), str(photo), str(one), f"{folder}/", "null://", "--class", "blu"]) == 0
+    assert cv2.imread(str(one)).shape == (50, 70, 3)
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.avi"
+    assert main(["run", str(graft), str(clip), str(out), "--every", "4", "--smooth", "0.5"]) == 0
+    assert len(read_video(out)[0]) == 30
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_recording_leaves_a_video_that_plays(graft: Path, tmp_path: Path, number: int) -> None:
+    out, figures = tmp_path / "out.mp4", tmp_path / "figures.json"
+    source = "test://?size=320x240&fps=50"
+    with start(
+        "run", graft, source, out, "--fps", "50", "--loop", "--json", figures, "--threads", "1"
+    ) as process:
+        wait_for(
+            lambda: any(path.stat().st_size > 5000 for path in tmp_path.glob("*.mp4")) or part_of(tmp_path)
+        )
+        process.send_signal(number)
+        printed, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    frames, _ = read_video(out)
+    assert len(frames) == json.loads(figures.read_text())["frames"] > 0
+    assert f"{len(frames)} frames" in printed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["figures.json", "out.mp4"]
+
+
+def part_of(folder: Path) -> bool:
+    """Whether a recording has begun, under whatever name."""
+    return any(path.stat().st_size > 5000 for path in folder.glob(".*.mp4"))
+
+
+def wait_for(condition: object, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)
+
+
+def test_a_second_ctrl_c_quits_at_once(graft: Path) -> None:
+    program = f"""
+import sys, time
+import fastcam_runtime.sinks.null as null
+from fastcam_runtime.cli import main
+def close(self):
+    print("closing", flush=True)
+    time.sleep(60)
+null.NullSink.close = close
+null.NullSink.write = lambda self, picture, status: print("writing", flush=True)
+sys.exit(main(["run", {str(graft)!r}, "test://", "null://", "--loop", "--fps", "20"]))
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        process.send_signal(signal.SIGINT)
+        while process.stdout.readline() != "closing\n":
+            pass
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == -signal.SIGINT
+
+
+def test_the_live_page_of_a_run_can_be_opened(graft: Path) -> None:
+    import urllib.request
+
+    with start(
+        "run", graft, "test://", "http://127.0.0.1:0", "--loop", "--fps", "20", "--threads", "1"
+    ) as process:
+        assert process.stderr is not None
+        url = next(word for line in process.stderr for word in line.split() if word.startswith("http://127"))
+        with urllib.request.urlopen(url.rstrip(".,;"), timeout=10) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+class TestMistakes:
+    """One line, exit code 2, nothing left behind."""
+
+    def refused(self, capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+        assert main(["run", *map(str, arguments)]) == 2
+        error = capsys.readouterr().err
+        lines = [line for line in error.splitlines() if line.startswith("fastcam: error: ")]
+        assert len(lines) == 1
+        assert "Traceback" not in error
+        return lines[0]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--view", "overlai"], "no view 'overlai'; one of overlay"),
+            (["--class", "purple"], "no class 'purple'"),
+            (["--class", "3"], "no class 3; the file has classes 0…2"),
+            (["--provider", "abacus"], "provider 'abacus' is unknown; available: auto, cpu"),
+            (["--colormap", "rainbow"], "no colour map 'rainbow'"),
+            (["--alpha", "2"], "alpha is 2.0"),
+            (["--every", "0"], "every is 0"),
+            (["--frames", "0"], "frames is 0"),
+            (["--smooth", "1"], "smoothing of 1.0"),
+            (["--threads", "0"], "0 threads"),
+            (["--fps", "-1"], "-1"),
+        ],
+    )
+    def test_options(
+        self, graft: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+    ) -> None:
+        assert message in self.refused(capsys, graft, "test://", "null://", *options)
+
+    def test_a_view_that_the_file_lacks(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = save_graft(tmp_path / "few.onnx", outputs=("saliency_map",))
+        error = self.refused(capsys, path, "test://", "null://", "--view", "lovi")
+        assert "--outputs saliency_map,lovi" in error
+        assert "overlay, map, side" in error
+        error = self.refused(capsys, path, "test://", "null://", "--class", "red")
+        assert "--outputs saliency_map,fastcam" in error
+
+    def test_models(self, tmp_path: Path, graft: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert "no such file" in self.refused(capsys, tmp_path / "none.onnx", "test://", "null://")
+        short = tmp_path / "short.onnx"
+        short.write_bytes(graft.read_bytes()[:-50])
+        assert "short.onnx" in self.refused(capsys, short, "test://", "null://")
+        plain = save_graft(tmp_path / "plain.onnx", graft=False)
+        assert f"fastcam export {plain}" in self.refused(capsys, plain, "test://", "null://")
+
+    def test_inputs_and_outputs(
+        self, tmp_path: Path, graft: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert "none.mp4" in self.refused(capsys, graft, tmp_path / "none.mp4", "null://")
+        assert "out.xyz" in self.refused(capsys, graft, "test://", tmp_path / "out.xyz")
+        empty = tmp_path / "empty.mp4"
+        empty.touch()
+        out = tmp_path / "out.mp4"
+        assert "empty.mp4" in self.refused(capsys, graft, empty, out)
+        assert not out.exists()
+
+    def test_no_display(
+        self, graft: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.delenv("DISPLAY", raising=False)
+        monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+        assert "name an output" in self.refused(capsys, graft, "test://")
+
+    def test_unwritable_json_is_noticed_before_the_work(
+        self, tmp_path: Path, graft: Path, clip: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = tmp_path / "file"
+        file.touch()
+        out = tmp_path / "out.mp4"
+        for bad in (file / "figures.json", tmp_path):
+            self.refused(capsys, graft, clip, out, "--json", bad)
+            assert not out.exists()
+
+    def test_a_size_that_is_none(self, graft: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit) as stop:
+            main(["run", str(graft), "test://", "null://", "--size", "big"])
+        assert stop.value.code == 2
+        assert "not WIDTHxHEIGHT" in capsys.readouterr().err
+
+
+def test_memory_does_not_grow(graft: Path) -> None:
+    """A short soak; benchmarks/soak.py has the long one."""
+    program = f"""
+from fastcam_runtime import Explainer, system
+from fastcam_runtime.controls import Controls
+from fastcam_runtime.loop import Loop, LoopOptions
+from fastcam_runtime.sinks import Sink
+from fastcam_runtime.sources import open_source
+
+class Watch(Sink):
+    seen = 0
+    rss = []
+    def write(self, picture, status):
+        self.seen += 1
+        if self.seen % 500 == 0:
+            self.rss.append(system.rss_bytes())
+
+sink = Watch()
+source = open_source("test://?size=160x120", loop=True)
+explainer = Explainer({str(graft)!r}, threads=1, outputs=["saliency_map"])
+Loop(explainer, source, [sink], Controls(("overlay",)), None, LoopOptions(smooth=0.5, frames=3000)).run()
+print(max(sink.rss[1:]) - sink.rss[0])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 5_000_000
