@@ -8,7 +8,7 @@ Where a size is free the same matrices are computed in every run, p in integer a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import numpy as np
 import onnx_ir as ir
@@ -54,10 +54,48 @@ def matrix(op: Ops, position: ir.Value, length: ir.Value) -> ir.Value:
     return op.Relu(op.Sub(1.0, distance))
 
 
-def map_lengths(op: Ops, m: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Height and width of a map [N,h,w] as int64 scalars."""
+def map_positions(sizes: Sequence[Size], size: Size) -> dict[str, np.ndarray]:
+    """Constants that bring K maps to one size: `lengths` [K,2], `rows` [K,2,H], `columns` [K,2,W]."""
+
+    def axis(lengths: Sequence[int | None], target: int | None) -> np.ndarray:
+        assert target is not None
+        return np.stack([positions(length, target) for length in lengths if length is not None])
+
+    rows, columns = axis([h for h, _ in sizes], size[0]), axis([w for _, w in sizes], size[1])
+    return {"lengths": np.array(sizes, np.int64), "rows": rows, "columns": columns}
+
+
+def matrices(
+    op: Ops, k: int, lengths: ir.Value, rows: ir.Value, columns: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """R [h,H] and C [w,W] of map `k`, from the constants of `map_positions`."""
+    length = op.Gather(lengths, k)
+    height, width = op.Gather(length, 0), op.Gather(length, 1)
+    return matrix(op, op.Gather(rows, k), height), matrix(op, op.Gather(columns, k), width)
+
+
+def free_matrices(op: Ops, m: ir.Value, size: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """R [h,H] and C [w,W] of a map [N,h,w] whose size is free, for `size`, int64 [2]."""
     shape = op.Shape(m)
-    return op.Gather(shape, 1), op.Gather(shape, 2)
+    both = []
+    for axis in (0, 1):
+        length = op.Gather(shape, axis + 1)
+        both.append(matrix(op, free_positions(op, length, op.Gather(size, axis)), length))
+    return both[0], both[1]
+
+
+def interpolate(op: Ops, maps: Sequence[ir.Value], *constants: ir.Value) -> list[ir.Value]:
+    """Each map at the size that the constants of `map_positions` were made for."""
+    return [_product(op, m, *matrices(op, k, *constants)) for k, m in enumerate(maps)]
+
+
+def interpolate_free(op: Ops, m: ir.Value, size: ir.Value) -> ir.Value:
+    """The map at `size`, int64 [2]."""
+    return _product(op, m, *free_matrices(op, m, size))
+
+
+def _product(op: Ops, m: ir.Value, rows: ir.Value, columns: ir.Value) -> ir.Value:
+    return op.MatMul(op.Transpose(rows, perm=[1, 0]), op.MatMul(m, columns))
 
 
 def upsample(*, opset: int, size_from: Size, size_to: Size) -> Step:
@@ -67,33 +105,12 @@ def upsample(*, opset: int, size_from: Size, size_to: Size) -> Step:
     """
     doc = "Bilinear interpolation, half-pixel centres, edges replicated."
     if not is_static(size_from, size_to):
-        function = make_function("UpsampleDynamic", opset, ["M", "size"], _free_body, output="U", doc=doc)
-        return Step(function)
-    constants: Mapping[str, np.ndarray] = {
-        "length": np.array(size_from, np.int64),
-        "rows": positions(*_pair(size_from[0], size_to[0])),
-        "columns": positions(*_pair(size_from[1], size_to[1])),
-    }
-    return Step(make_function("Upsample", opset, ["M", *constants], _body, output="U", doc=doc), constants)
+        return Step(
+            make_function("UpsampleDynamic", opset, ["M", "size"], interpolate_free, output="U", doc=doc)
+        )
+    constants = map_positions([size_from], size_to)
 
+    def body(op: Ops, m: ir.Value, *rest: ir.Value) -> ir.Value:
+        return interpolate(op, [m], *rest)[0]
 
-def _pair(length: int | None, size: int | None) -> tuple[int, int]:
-    assert length is not None
-    assert size is not None
-    return length, size
-
-
-def _body(op: Ops, m: ir.Value, length: ir.Value, rows: ir.Value, columns: ir.Value) -> ir.Value:
-    height, width = op.Gather(length, 0), op.Gather(length, 1)
-    return _product(op, m, matrix(op, rows, height), matrix(op, columns, width))
-
-
-def _free_body(op: Ops, m: ir.Value, size: ir.Value) -> ir.Value:
-    height, width = map_lengths(op, m)
-    rows = free_positions(op, height, op.Gather(size, 0))
-    columns = free_positions(op, width, op.Gather(size, 1))
-    return _product(op, m, matrix(op, rows, height), matrix(op, columns, width))
-
-
-def _product(op: Ops, m: ir.Value, rows: ir.Value, columns: ir.Value) -> ir.Value:
-    return op.MatMul(op.Transpose(rows, perm=[1, 0]), op.MatMul(m, columns))
+    return Step(make_function("Upsample", opset, ["M", *constants], body, output="U", doc=doc), constants)

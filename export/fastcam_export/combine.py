@@ -12,7 +12,7 @@ import numpy as np
 import onnx_ir as ir
 
 from .authoring import Ops, Step, make_function
-from .bilinear import Size, free_positions, is_static, map_lengths, matrix, positions
+from .bilinear import Size, free_matrices, is_static, map_positions, matrices
 
 
 def combine(*, opset: int, sizes: Sequence[Size], size: Size, weights: Sequence[float]) -> Step:
@@ -34,50 +34,27 @@ def combine(*, opset: int, sizes: Sequence[Size], size: Size, weights: Sequence[
         inputs = [*maps, "size", *constants]
         function = make_function("CombineScalesDynamic", opset, inputs, _free_body, output="C", doc=doc)
         return Step(function, constants)
-    constants["lengths"] = np.array(sizes, np.int64)
-    constants["rows"] = _all_positions([h for h, _ in sizes], size[0])
-    constants["columns"] = _all_positions([w for _, w in sizes], size[1])
+    constants |= map_positions(sizes, size)
     function = make_function("CombineScales", opset, [*maps, *constants], _body, output="C", doc=doc)
     return Step(function, constants)
 
 
-def _all_positions(lengths: Sequence[int | None], size: int | None) -> np.ndarray:
-    """`positions` of all scales, float32 [K,2,size]."""
-    assert size is not None
-    return np.stack([positions(length, size) for length in lengths if length is not None])
-
-
 def _body(op: Ops, *inputs: ir.Value) -> ir.Value:
     *maps, weights, lengths, rows, columns = inputs
-    row_matrices, column_matrices = [], []
-    for k in range(len(maps)):
-        length = op.Gather(lengths, k)
-        row_matrices.append(matrix(op, op.Gather(rows, k), op.Gather(length, 0)))
-        column_matrices.append(matrix(op, op.Gather(columns, k), op.Gather(length, 1)))
-    return _weighted_sum(op, maps, weights, row_matrices, column_matrices)
+    both = [matrices(op, k, lengths, rows, columns) for k in range(len(maps))]
+    return _weighted_sum(op, maps, weights, both)
 
 
 def _free_body(op: Ops, *inputs: ir.Value) -> ir.Value:
     *maps, size, weights = inputs
-    row_matrices, column_matrices = [], []
-    for m in maps:
-        height, width = map_lengths(op, m)
-        rows = free_positions(op, height, op.Gather(size, 0))
-        columns = free_positions(op, width, op.Gather(size, 1))
-        row_matrices.append(matrix(op, rows, height))
-        column_matrices.append(matrix(op, columns, width))
-    return _weighted_sum(op, maps, weights, row_matrices, column_matrices)
+    return _weighted_sum(op, maps, weights, [free_matrices(op, m, size) for m in maps])
 
 
 def _weighted_sum(
-    op: Ops,
-    maps: Sequence[ir.Value],
-    weights: ir.Value,
-    rows: Sequence[ir.Value],
-    columns: Sequence[ir.Value],
+    op: Ops, maps: Sequence[ir.Value], weights: ir.Value, both: Sequence[tuple[ir.Value, ir.Value]]
 ) -> ir.Value:
     """Σ weightₖ·Rₖ·Mₖ·Cₖ as one product, [weight₁R₁ … weight_K·R_K] with the stacked Mₖ·Cₖ."""
-    wide = op.Concat(*[op.MatMul(m, c) for m, c in zip(maps, columns, strict=True)], axis=1)
-    weighted = [op.Mul(r, op.Gather(weights, k)) for k, r in enumerate(rows)]
+    wide = op.Concat(*[op.MatMul(m, columns) for m, (_, columns) in zip(maps, both, strict=True)], axis=1)
+    weighted = [op.Mul(rows, op.Gather(weights, k)) for k, (rows, _) in enumerate(both)]
     tall = op.Transpose(op.Concat(*weighted, axis=0), perm=[1, 0])
     return op.MatMul(tall, wide)

@@ -5,6 +5,7 @@ Activations are [N,C,H,W], maps [N,H,W].
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Sequence
 
 import numpy as np
@@ -69,3 +70,25 @@ def bilinear(m: Array, height: int, width: int) -> Array:
 def combine(maps: Sequence[Array], weights: Sequence[float], height: int, width: int) -> Array:
     total = sum(w * bilinear(m, height, width) for w, m in zip(weights, maps, strict=True))
     return np.asarray(total / sum(weights))
+
+
+def lovi_hsv(maps: Array) -> Array:
+    """Hue in degrees, saturation and value from K upsampled maps [N,K,H,W]; [N,H,W,3]."""
+    s = maps.astype(np.float64)
+    count = s.shape[1]
+    total, strongest = s.sum(axis=1), s.max(axis=1)
+    lit = total > 0
+    if count == 1:
+        return np.stack([np.zeros_like(total), np.zeros_like(total), strongest], axis=-1)
+    phi = 1 - np.arange(count) / (count - 1)
+    centre = np.divide(np.einsum("nkhw,k->nhw", s, phi), total, out=np.zeros_like(total), where=lit)
+    agreement = np.divide(total, count * strongest, out=np.zeros_like(total), where=lit)
+    saturation = 1 - (agreement - 1 / count) / (1 - 1 / count)
+    return np.stack([300 * centre, saturation, strongest], axis=-1)
+
+
+def lovi(maps: Sequence[Array], height: int, width: int) -> Array:
+    """The LOVI picture in RGB 0…255, not rounded; [N,H,W,3]."""
+    hsv = lovi_hsv(np.stack([bilinear(m, height, width) for m in maps], axis=1))
+    rgb = [colorsys.hsv_to_rgb(h / 360, s, v) for h, s, v in hsv.reshape(-1, 3)]
+    return 255 * np.array(rgb).reshape(hsv.shape)
