@@ -1,11 +1,64 @@
-"""Two source roots (export/ for the workstation, runtime/ for the device) in one distribution."""
+"""Two source roots (export/ for the workstation, runtime/ for the device) in one distribution.
 
-from setuptools import find_packages, setup
+The compiled kernels are optional: where they cannot be built, the package is installed without them.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
 
 ROOTS = ("export", "runtime")
+NATIVE = Path("runtime/fastcam_runtime/native")
+
+# Without errno and traps, arithmetic behind a condition can become vectors; results stay the same.
+GNU_FLAGS = ["-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-g0"]
+MSVC_FLAGS = ["/std:c11", "/O2"]
+
+
+class BuildNative(build_ext):
+    """Builds a plain shared library for onnxruntime to load, or leaves it out."""
+
+    def run(self) -> None:
+        try:
+            super().run()
+        except Exception as error:  # no compiler is found in a different way on every platform
+            self.warn(f"no compiled kernels, the maps will take longer: {error}")
+
+    def build_extension(self, ext: Extension) -> None:
+        ext.extra_compile_args = MSVC_FLAGS if self.compiler.compiler_type == "msvc" else GNU_FLAGS
+        super().build_extension(ext)
+
+    def get_ext_filename(self, fullname: str) -> str:
+        """Without the tag of a Python version: Python never imports it."""
+        return fullname.replace(".", "/") + (".dll" if sys.platform == "win32" else ".so")
+
+    def get_export_symbols(self, ext: Extension) -> list[str]:
+        return ["RegisterCustomOps"]
+
 
 setup(
     packages=[package for root in ROOTS for package in find_packages(root)] + ["fastcam_models"],
-    package_dir={"fastcam_export": "export/fastcam_export", "fastcam_runtime": "runtime/fastcam_runtime", "fastcam_models": "models"},
-    package_data={"fastcam_models": ["*.onnx", "README.md"], "fastcam_runtime": ["py.typed", "**/*.html", "**/*.jpg"], "fastcam_export": ["py.typed"]},
+    package_dir={
+        "fastcam_export": "export/fastcam_export",
+        "fastcam_runtime": "runtime/fastcam_runtime",
+        "fastcam_models": "models",
+    },
+    package_data={
+        "fastcam_models": ["*.onnx", "*.txt", "README.md"],
+        "fastcam_runtime": ["py.typed", "**/*.html", "**/*.jpg", "sources/clip/README.md"],
+        "fastcam_export": ["py.typed"],
+    },
+    ext_modules=[
+        Extension(
+            "fastcam_runtime.native.fastcam_ops",
+            sources=sorted(str(path) for path in NATIVE.glob("*.c")),
+            depends=sorted(str(path) for path in NATIVE.glob("*.h")),
+            optional=True,
+        )
+    ],
+    cmdclass={"build_ext": BuildNative},
 )

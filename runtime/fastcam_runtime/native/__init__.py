@@ -1,0 +1,56 @@
+"""The compiled kernels: an onnxruntime custom-operator library, where one was built at installation.
+
+A grafted file's steps are local functions of the domain `fastcam`. onnxruntime expands them into standard
+operators, except where a registered library has a kernel of the same name. So the same file runs everywhere,
+and several times faster beside this library. The kernels run on the CPU: registering them for a session on an
+accelerator would bring every tapped tensor back from it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import onnxruntime as ort
+
+__all__ = ["library_path", "register", "status"]
+
+_LIBRARY = Path(__file__).with_name("fastcam_ops" + (".dll" if sys.platform == "win32" else ".so"))
+
+_refusal = ""
+"""Why onnxruntime would not load the library, the last time it was asked."""
+
+
+def library_path() -> Path | None:
+    """The library, or None where none was built."""
+    return _LIBRARY if _LIBRARY.is_file() else None
+
+
+def register(options: ort.SessionOptions) -> bool:
+    """Offer the kernels to the session made with `options`. Call it once for each `SessionOptions`.
+
+    Returns:
+        Whether they will be used; if not, `status` says why, and the session works all the same.
+    """
+    global _refusal
+    path = library_path()
+    if path is None:
+        return False
+    try:
+        options.register_custom_ops_library(str(path))
+    except Exception as error:  # onnxruntime raises its own types, or RuntimeError, depending on the reason
+        lines = str(error).strip().splitlines()
+        _refusal = lines[-1] if lines else type(error).__name__
+        return False
+    _refusal = ""
+    return True
+
+
+def status() -> str:
+    """One line for people: whether compiled kernels are there, and if not, why not."""
+    path = library_path()
+    if path is None:
+        return "no compiled kernels: none were built at installation (a C compiler was missing)"
+    if _refusal:
+        return f"no compiled kernels: onnxruntime {ort.__version__} does not load them: {_refusal}"
+    return f"compiled kernels ({path.name})"

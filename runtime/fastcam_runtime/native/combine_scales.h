@@ -1,0 +1,66 @@
+/* The weighted sum of maps of different sizes, each interpolated bilinearly. Rows of the maps are stretched to
+ * the output's width when the first output row needs them; an output row mixes two stretched rows per map. */
+#include "kernels.h"
+
+/* A row stretched by an even factor: half a step of the first pixel, equal steps from pixel to pixel, half a step
+ * of the last. Inlined with a constant factor, the inner loop becomes vectors. */
+static inline void stretch_evenly(const float *in, size_t length, size_t factor, float *restrict out)
+{
+    const size_t half = factor / 2;
+    for (size_t r = 0; r < half; r++)
+        out[r] = in[0];
+    for (size_t i = 0; i + 1 < length; i++)
+        for (size_t r = 0; r < factor; r++)
+            out[half + i * factor + r] =
+                in[i] + (float)(2 * r + 1) / (float)(2 * factor) * (in[i + 1] - in[i]);
+    for (size_t r = 0; r < half; r++)
+        out[half + (length - 1) * factor + r] = in[length - 1];
+}
+
+static void stretch_row(const Layer *layer, size_t row, size_t width, float *restrict out)
+{
+    const float *in = layer->pixels + row * layer->width;
+    if (width == 2 * layer->width)
+        stretch_evenly(in, layer->width, 2, out);
+    else if (width == 4 * layer->width)
+        stretch_evenly(in, layer->width, 4, out);
+    else if (width == 8 * layer->width)
+        stretch_evenly(in, layer->width, 8, out);
+    else if (width == 16 * layer->width)
+        stretch_evenly(in, layer->width, 16, out);
+    else if (width == 32 * layer->width)
+        stretch_evenly(in, layer->width, 32, out);
+    else {
+        const size_t step = layer->width > 1;
+        for (size_t x = 0; x < width; x++) {
+            const float *left = in + layer->column[x];
+            out[x] = left[0] + layer->column_fraction[x] * (left[step] - left[0]);
+        }
+    }
+}
+
+static void combine_rows(const Layer *layers, size_t count, size_t width, size_t first, size_t last,
+                         float *scratch, float *out)
+{
+    for (size_t y = first; y < last; y++, out += width) {
+        for (size_t k = 0; k < count; k++) {
+            const Layer *layer = &layers[k];
+            size_t top = (size_t)layer->row[y], bottom = top + (layer->height > 1);
+            /* Two slots per map: row r in slot r % 2. The output row before left its two rows there. */
+            size_t held = y > first ? (size_t)layer->row[y - 1] : layer->height;
+            float *slots[2] = {scratch + 2 * k * width, scratch + (2 * k + 1) * width};
+            for (size_t row = top; row <= bottom; row++)
+                if (row != held && row != held + 1)
+                    stretch_row(layer, row, width, slots[row % 2]);
+            const float *restrict upper = slots[top % 2], *restrict lower = slots[bottom % 2];
+            float *restrict target = out;
+            float below = layer->weight * layer->row_fraction[y], above = layer->weight - below;
+            if (k == 0)
+                for (size_t x = 0; x < width; x++)
+                    target[x] = above * upper[x] + below * lower[x];
+            else
+                for (size_t x = 0; x < width; x++)
+                    target[x] += above * upper[x] + below * lower[x];
+        }
+    }
+}

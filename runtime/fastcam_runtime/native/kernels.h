@@ -1,0 +1,50 @@
+/* The arithmetic of the operators, compiled once for each instruction set and chosen when the library loads. */
+#ifndef FASTCAM_KERNELS_H
+#define FASTCAM_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Pixels that one call of `smoe_planes` takes at most: what it keeps per pixel stays in the first-level cache. */
+#define SMOE_TILE 512
+
+/* One map of a combination. Output row y lies `row_fraction[y]` of the way from row `row[y]` to the next, and so
+ * do the columns. `row[y]` is the last row only where there is but one. */
+typedef struct {
+    const float *pixels;
+    size_t height, width;
+    float weight;
+    const int32_t *row, *column;
+    const float *row_fraction, *column_fraction;
+} Layer;
+
+typedef struct {
+    const char *instructions;
+    /* SMOE Scale of `count` ≤ SMOE_TILE pixels; channel c of pixel p is x[c * stride + p]. */
+    void (*smoe_planes)(const float *x, size_t stride, size_t channels, size_t count, float epsilon, float *out);
+    /* ½(1 + erf((s − μ)/(σ√2))) with the unbiased σ of all `count` pixels; 0.5 where they are all equal. */
+    void (*gauss_normalize)(const float *s, size_t count, float *out);
+    /* Rows first … last − 1 of the weighted sum of the layers, each interpolated to `width` columns.
+     * `scratch` holds 2 * layers * width floats. */
+    void (*combine_rows)(const Layer *layers, size_t count, size_t width, size_t first, size_t last,
+                         float *scratch, float *out);
+} Kernels;
+
+extern const Kernels fastcam_kernels_generic;
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#define FASTCAM_HAVE_AVX2
+extern const Kernels fastcam_kernels_avx2;
+#endif
+
+/* The fastest kernels that this processor can run. */
+static inline const Kernels *fastcam_kernels(void)
+{
+#ifdef FASTCAM_HAVE_AVX2
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &fastcam_kernels_avx2;
+#endif
+    return &fastcam_kernels_generic;
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* The kernels for x86 processors with AVX2 and fused multiply-add; an empty file elsewhere. */
+#include "kernels.h"
+
+#ifdef FASTCAM_HAVE_AVX2
+/* The library's headers first: only our own functions may be compiled for other instructions. */
+#include <math.h>
+#include <string.h>
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC target("avx2,fma")
+#endif
+#define FASTCAM_TABLE fastcam_kernels_avx2
+#define FASTCAM_INSTRUCTIONS "avx2"
+#include "kernels_table.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
+#endif

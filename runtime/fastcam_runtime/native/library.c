@@ -1,0 +1,164 @@
+/* The custom-operator library: kernels for the functions of the domain `fastcam`.
+ *
+ * onnxruntime expands a model's local function into its body, except where a registered operator has the same
+ * domain and name: then that operator's kernel runs. Every operator here takes one variadic input, so that the
+ * constants which only a function's body needs are accepted and passed over. */
+#include "operators.h"
+#include "ort_abi.h"
+
+#include <stdlib.h>
+
+#define DOMAIN "fastcam"
+
+typedef struct {
+    OrtCustomOp op; /* first, so that onnxruntime's pointer to it is one to the whole */
+    const char *name;
+    Compute *compute;
+} Operator;
+
+typedef struct {
+    Setting setting;
+    Compute *compute;
+} Kernel;
+
+static const char *ORT_CALL get_name(const OrtCustomOp *op) { return ((const Operator *)op)->name; }
+
+static const char *ORT_CALL get_provider(const OrtCustomOp *op)
+{
+    (void)op;
+    return NULL; /* the CPU */
+}
+
+static size_t ORT_CALL get_one(const OrtCustomOp *op)
+{
+    (void)op;
+    return 1;
+}
+
+static int ORT_CALL get_input_type(const OrtCustomOp *op, size_t index)
+{
+    (void)op, (void)index;
+    return ORT_UNDEFINED; /* any: data are float, constants float or int64 */
+}
+
+static int ORT_CALL get_output_type(const OrtCustomOp *op, size_t index)
+{
+    (void)op, (void)index;
+    return ORT_FLOAT;
+}
+
+static int ORT_CALL get_input_kind(const OrtCustomOp *op, size_t index)
+{
+    (void)op, (void)index;
+    return ORT_VARIADIC;
+}
+
+static int ORT_CALL get_output_kind(const OrtCustomOp *op, size_t index)
+{
+    (void)op, (void)index;
+    return ORT_REQUIRED;
+}
+
+static int ORT_CALL get_memory(const OrtCustomOp *op, size_t index)
+{
+    (void)op, (void)index;
+    return ORT_MEM_DEFAULT;
+}
+
+static int ORT_CALL get_arity(const OrtCustomOp *op)
+{
+    (void)op;
+    return 1;
+}
+
+static int ORT_CALL get_heterogeneous(const OrtCustomOp *op)
+{
+    (void)op;
+    return 0;
+}
+
+static OrtStatus *ORT_CALL create_kernel(const OrtCustomOp *op, const OrtApi *api, const OrtKernelInfo *info,
+                                         void **out)
+{
+    Kernel *kernel = malloc(sizeof *kernel);
+    if (kernel == NULL)
+        return api->CreateStatus(ORT_FAIL, "fastcam: no memory left for a kernel");
+    *kernel = (Kernel){{api, fastcam_kernels(), 0}, ((const Operator *)op)->compute};
+    OrtStatus *status = api->KernelInfoGetAttribute_float(info, "epsilon", &kernel->setting.epsilon);
+    if (status != NULL) { /* a step without one */
+        api->ReleaseStatus(status);
+        kernel->setting.epsilon = 0;
+    }
+    *out = kernel;
+    return NULL;
+}
+
+static OrtStatus *ORT_CALL compute_kernel(void *kernel, OrtKernelContext *context)
+{
+    return ((Kernel *)kernel)->compute(&((Kernel *)kernel)->setting, context);
+}
+
+static void ORT_CALL destroy_kernel(void *kernel) { free(kernel); }
+
+#define OPERATOR(name, compute)                                                                             \
+    {                                                                                                       \
+        {.version = ORT_API_VERSION,                                                                        \
+         .GetName = get_name,                                                                               \
+         .GetExecutionProviderType = get_provider,                                                          \
+         .GetInputType = get_input_type,                                                                    \
+         .GetInputTypeCount = get_one,                                                                      \
+         .GetOutputType = get_output_type,                                                                  \
+         .GetOutputTypeCount = get_one,                                                                     \
+         .KernelDestroy = destroy_kernel,                                                                   \
+         .GetInputCharacteristic = get_input_kind,                                                          \
+         .GetOutputCharacteristic = get_output_kind,                                                        \
+         .GetInputMemoryType = get_memory,                                                                  \
+         .GetVariadicInputMinArity = get_arity,                                                             \
+         .GetVariadicInputHomogeneity = get_heterogeneous,                                                  \
+         .GetVariadicOutputMinArity = get_arity,                                                            \
+         .GetVariadicOutputHomogeneity = get_heterogeneous,                                                 \
+         .CreateKernelV2 = create_kernel,                                                                   \
+         .KernelComputeV2 = compute_kernel},                                                                \
+            name, compute                                                                                   \
+    }
+/* The forms of a statistic's body differ in what they know of X; the kernel is the same for all. */
+#define SMOE_FORMS(name)                                                                                     \
+    OPERATOR(name, smoe_scale), OPERATOR(name "Relu", smoe_scale), OPERATOR(name "Dynamic", smoe_scale),     \
+        OPERATOR(name "ReluDynamic", smoe_scale)
+
+static const Operator operators[] = {
+    SMOE_FORMS("SmoeScale"),
+    SMOE_FORMS("SmoeScaleUngrouped"),
+    OPERATOR("GaussNormalize", gauss_normalize_map),
+    OPERATOR("GaussNormalizeDynamic", gauss_normalize_map),
+    OPERATOR("CombineScales", combine_scales),
+    OPERATOR("CombineScalesDynamic", combine_scales_dynamic),
+    OPERATOR("Upsample", upsample),
+    OPERATOR("UpsampleDynamic", upsample_dynamic),
+};
+
+static OrtStatus *make_domain(const OrtApi *api, OrtCustomOpDomain **out)
+{
+    OrtStatus *status = api->CreateCustomOpDomain(DOMAIN, out);
+    for (size_t i = 0; status == NULL && i < sizeof operators / sizeof operators[0]; i++) {
+        status = api->CustomOpDomain_Add(*out, &operators[i].op);
+        if (status != NULL)
+            api->ReleaseCustomOpDomain(*out);
+    }
+    return status;
+}
+
+/* onnxruntime calls this for `SessionOptions.register_custom_ops_library`. The domain has to outlive every
+ * session made with these options, which only the end of the process is sure to do: it is never released. */
+ORT_EXPORT OrtStatus *ORT_CALL RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base)
+{
+    OrtCustomOpDomain *domain = NULL;
+    const OrtApi *api = base->GetApi(ORT_API_VERSION);
+    if (api == NULL) {
+        /* An older table cannot run the kernels but, being a prefix of ours, can still say so. */
+        api = base->GetApi(1);
+        return api == NULL ? NULL : api->CreateStatus(ORT_FAIL, "fastcam: onnxruntime 1.17 or newer is needed");
+    }
+    OrtStatus *status = make_domain(api, &domain);
+    return status != NULL ? status : api->AddCustomOpDomain(options, domain);
+}

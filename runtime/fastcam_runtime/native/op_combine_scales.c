@@ -1,0 +1,177 @@
+/* CombineScales and Upsample: bilinear interpolation of maps to one size, and their weighted sum. */
+#include "operators.h"
+#include "tensors.h"
+
+#include <stdlib.h>
+
+/* Output rows that one thread does in one go, and output pixels from which other threads are woken. */
+enum { BAND = 64, PARALLEL_FROM = 1 << 17 };
+
+typedef struct {
+    const Setting *setting;
+    size_t images, height, width, count;
+    Layer *layers;  /* `count` of them, with the maps of one image */
+    float *scratch; /* `count` pairs of stretched rows for each band */
+    float *out;
+} Work;
+
+/* Where `size` output pixels read `length` source pixels: p = (i + ½)·length/size − ½, kept inside the map, as
+ * a pixel, never the last of several, and the way from it to the next.
+ * In integers, p = numerator/(2·size); its whole part and rest grow with i, so nothing is divided in the loop. */
+static void fill_positions(size_t length, size_t size, int32_t *pixel, float *fraction)
+{
+    const double share = 1 / (2 * (double)size);
+    const size_t last = length > 1 ? length - 2 : 0;
+    size_t whole = 0, rest = 0, behind = size; /* numerator = (2i + 1)·length − size */
+    for (size_t i = 0; i < size; i++) {
+        rest += i == 0 ? length : 2 * length;
+        size_t used = rest < behind ? rest : behind;
+        behind -= used;
+        rest -= used;
+        while (rest >= 2 * size) {
+            rest -= 2 * size;
+            whole++;
+        }
+        pixel[i] = (int32_t)(whole < last ? whole : last);
+        fraction[i] = whole > last ? 1 : (float)((double)rest * share);
+    }
+}
+
+static size_t bands_of(const Work *work) { return (work->height + BAND - 1) / BAND; }
+
+static void run_band(void *data, size_t index)
+{
+    const Work *work = data;
+    size_t first = index * BAND, last = work->height - first < BAND ? work->height : first + BAND;
+    work->setting->kernels->combine_rows(work->layers, work->count, work->width, first, last,
+                                         work->scratch + index * 2 * work->count * work->width,
+                                         work->out + first * work->width);
+}
+
+static OrtStatus *run_images(Work *work, OrtKernelContext *context)
+{
+    const OrtApi *api = work->setting->api;
+    for (size_t n = 0; n < work->images; n++) {
+        if (work->height * work->width >= PARALLEL_FROM)
+            TRY(api->KernelContext_ParallelFor(context, run_band, bands_of(work), 0, work));
+        else
+            work->setting->kernels->combine_rows(work->layers, work->count, work->width, 0, work->height,
+                                                 work->scratch, work->out);
+        for (size_t k = 0; k < work->count; k++)
+            work->layers[k].pixels += work->layers[k].height * work->layers[k].width;
+        work->out += work->height * work->width;
+    }
+    return NULL;
+}
+
+/* Read the maps, inputs 0 … count − 1, into the layers; `pixels` and `fractions` have room for where each of
+ * them is read, `height` rows and `width` columns. */
+static OrtStatus *read_layers(Work *work, const OrtKernelContext *context, const float *weights,
+                              int32_t *pixels, float *fractions)
+{
+    const OrtApi *api = work->setting->api;
+    for (size_t k = 0; k < work->count; k++) {
+        Tensor map;
+        TRY(read_input(api, context, k, ORT_FLOAT, &map));
+        if (map.rank != 3 || map.dims[1] < 1 || map.dims[2] < 1 || (size_t)map.dims[0] != work->images)
+            FAIL("a map to interpolate is not [N,h,w] with the same N as the others");
+        size_t height = (size_t)map.dims[1], width = (size_t)map.dims[2];
+        fill_positions(height, work->height, pixels, fractions);
+        fill_positions(width, work->width, pixels + work->height, fractions + work->height);
+        work->layers[k] = (Layer){
+            map.data, height, width, weights == NULL ? 1 : weights[k],
+            pixels, pixels + work->height, fractions, fractions + work->height,
+        };
+        pixels += work->height + work->width;
+        fractions += work->height + work->width;
+    }
+    return NULL;
+}
+
+/* The first `count` inputs are the maps; `weights` is NULL for a single one. */
+static OrtStatus *interpolate(const Setting *setting, OrtKernelContext *context, size_t count, int64_t height,
+                              int64_t width, const float *weights)
+{
+    const OrtApi *api = setting->api;
+    Tensor map;
+    Work work = {setting, 0, (size_t)height, (size_t)width, count, NULL, NULL, NULL};
+    TRY(read_input(api, context, 0, ORT_FLOAT, &map));
+    if (map.rank != 3 || height < 0 || width < 0)
+        FAIL("a map to interpolate is not [N,h,w], or its new size is negative");
+    work.images = (size_t)map.dims[0];
+    TRY(make_output(api, context, map.dims[0], height, width, &work.out));
+    if (work.images == 0 || height == 0 || width == 0)
+        return NULL;
+    size_t positions = count * (work.height + work.width);
+    size_t rows = 2 * count * work.width * bands_of(&work);
+    Layer *layers = malloc(count * sizeof *layers + positions * sizeof(int32_t) + (positions + rows) * sizeof(float));
+    if (layers == NULL)
+        FAIL("no memory left to combine the maps");
+    int32_t *pixels = (int32_t *)(layers + count);
+    float *fractions = (float *)(pixels + positions);
+    work.layers = layers;
+    work.scratch = fractions + positions;
+    OrtStatus *status = read_layers(&work, context, weights, pixels, fractions);
+    if (status == NULL)
+        status = run_images(&work, context);
+    free(layers);
+    return status;
+}
+
+/* Inputs M1 … MK, weights [K], then the constants of a fixed size: lengths, rows [K,2,H], columns [K,2,W]. */
+OrtStatus *combine_scales(const Setting *setting, OrtKernelContext *context)
+{
+    const OrtApi *api = setting->api;
+    size_t inputs;
+    Tensor weights, rows, columns;
+    TRY(api->KernelContext_GetInputCount(context, &inputs));
+    if (inputs < 5)
+        FAIL("CombineScales takes maps, weights, lengths, rows and columns");
+    TRY(read_input(api, context, inputs - 4, ORT_FLOAT, &weights));
+    TRY(read_input(api, context, inputs - 2, ORT_FLOAT, &rows));
+    TRY(read_input(api, context, inputs - 1, ORT_FLOAT, &columns));
+    if (weights.rank != 1 || (size_t)weights.dims[0] != inputs - 4 || rows.rank != 3 || columns.rank != 3)
+        FAIL("CombineScales takes one weight per map, rows [K,2,H] and columns [K,2,W]");
+    return interpolate(setting, context, inputs - 4, rows.dims[2], columns.dims[2], weights.data);
+}
+
+/* Inputs M1 … MK, size int64 [2], weights [K]. */
+OrtStatus *combine_scales_dynamic(const Setting *setting, OrtKernelContext *context)
+{
+    const OrtApi *api = setting->api;
+    size_t inputs;
+    Tensor size, weights;
+    TRY(api->KernelContext_GetInputCount(context, &inputs));
+    if (inputs < 3)
+        FAIL("CombineScalesDynamic takes maps, a size and weights");
+    TRY(read_input(api, context, inputs - 2, ORT_INT64, &size));
+    TRY(read_input(api, context, inputs - 1, ORT_FLOAT, &weights));
+    if (size.rank != 1 || size.dims[0] != 2 || weights.rank != 1 || (size_t)weights.dims[0] != inputs - 2)
+        FAIL("CombineScalesDynamic takes one weight per map and a size of two numbers");
+    const int64_t *to = size.data;
+    return interpolate(setting, context, inputs - 2, to[0], to[1], weights.data);
+}
+
+/* Inputs M, then the constants of a fixed size: lengths, rows [1,2,H], columns [1,2,W]. */
+OrtStatus *upsample(const Setting *setting, OrtKernelContext *context)
+{
+    const OrtApi *api = setting->api;
+    Tensor rows, columns;
+    TRY(read_input(api, context, 2, ORT_FLOAT, &rows));
+    TRY(read_input(api, context, 3, ORT_FLOAT, &columns));
+    if (rows.rank != 3 || columns.rank != 3)
+        FAIL("Upsample takes rows [1,2,H] and columns [1,2,W]");
+    return interpolate(setting, context, 1, rows.dims[2], columns.dims[2], NULL);
+}
+
+/* Inputs M, size int64 [2]. */
+OrtStatus *upsample_dynamic(const Setting *setting, OrtKernelContext *context)
+{
+    const OrtApi *api = setting->api;
+    Tensor size;
+    TRY(read_input(api, context, 1, ORT_INT64, &size));
+    if (size.rank != 1 || size.dims[0] != 2)
+        FAIL("UpsampleDynamic takes a size of two numbers");
+    const int64_t *to = size.data;
+    return interpolate(setting, context, 1, to[0], to[1], NULL);
+}

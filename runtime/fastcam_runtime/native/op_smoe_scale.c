@@ -1,0 +1,59 @@
+/* SmoeScale and GaussNormalize: from activations to a normalised map. */
+#include "operators.h"
+#include "tensors.h"
+
+/* Fewer activations than this are not worth waking another thread for. */
+enum { PARALLEL_FROM = 1 << 16 };
+
+typedef struct {
+    const Setting *setting;
+    const float *x;
+    float *out;
+    size_t channels, pixels, tiles; /* per image */
+} Work;
+
+static void run_tile(void *data, size_t index)
+{
+    const Work *work = data;
+    size_t image = index / work->tiles, start = index % work->tiles * SMOE_TILE;
+    size_t count = work->pixels - start < SMOE_TILE ? work->pixels - start : SMOE_TILE;
+    work->setting->kernels->smoe_planes(work->x + image * work->channels * work->pixels + start, work->pixels,
+                                        work->channels, count, work->setting->epsilon,
+                                        work->out + image * work->pixels + start);
+}
+
+OrtStatus *smoe_scale(const Setting *setting, OrtKernelContext *context)
+{
+    const OrtApi *api = setting->api;
+    Tensor x;
+    Work work = {setting, NULL, NULL, 0, 0, 0};
+    TRY(read_input(api, context, 0, ORT_FLOAT, &x));
+    if (x.rank != 4 || x.dims[1] < 1)
+        FAIL("SmoeScale takes [N,C,H,W] with at least one channel");
+    TRY(make_output(api, context, x.dims[0], x.dims[2], x.dims[3], &work.out));
+    work.x = x.data;
+    work.channels = (size_t)x.dims[1];
+    work.pixels = (size_t)x.dims[2] * (size_t)x.dims[3];
+    work.tiles = (work.pixels + SMOE_TILE - 1) / SMOE_TILE;
+    size_t count = (size_t)x.dims[0] * work.tiles;
+    if ((size_t)x.dims[0] * work.channels * work.pixels >= PARALLEL_FROM)
+        return api->KernelContext_ParallelFor(context, run_tile, count, 0, &work);
+    for (size_t i = 0; i < count; i++)
+        run_tile(&work, i);
+    return NULL;
+}
+
+OrtStatus *gauss_normalize_map(const Setting *setting, OrtKernelContext *context)
+{
+    const OrtApi *api = setting->api;
+    Tensor s;
+    float *out;
+    TRY(read_input(api, context, 0, ORT_FLOAT, &s));
+    if (s.rank != 3)
+        FAIL("GaussNormalize takes a map of three dimensions");
+    TRY(make_output(api, context, s.dims[0], s.dims[1], s.dims[2], &out));
+    size_t pixels = (size_t)s.dims[1] * (size_t)s.dims[2];
+    for (size_t n = 0; n < (size_t)s.dims[0]; n++)
+        setting->kernels->gauss_normalize((const float *)s.data + n * pixels, pixels, out + n * pixels);
+    return NULL;
+}

@@ -1,0 +1,24 @@
+/* The operators' kernels: each reads its inputs from the context, writes its output, and returns NULL or an error. */
+#ifndef FASTCAM_OPERATORS_H
+#define FASTCAM_OPERATORS_H
+
+#include "kernels.h"
+#include "ort_abi.h"
+
+/* What a kernel needs besides its inputs. */
+typedef struct {
+    const OrtApi *api;
+    const Kernels *kernels;
+    float epsilon;
+} Setting;
+
+typedef OrtStatus *Compute(const Setting *setting, OrtKernelContext *context);
+
+Compute smoe_scale;             /* X [N,C,H,W] → [N,H,W] */
+Compute gauss_normalize_map;    /* S [N,h,w] → the same shape */
+Compute combine_scales;         /* K maps [N,h,w], weights, lengths, rows, columns → [N,H,W] */
+Compute combine_scales_dynamic; /* K maps [N,h,w], size, weights → [N,H,W] */
+Compute upsample;               /* M [N,h,w], length, rows, columns → [N,H,W] */
+Compute upsample_dynamic;       /* M [N,h,w], size → [N,H,W] */
+
+#endif

@@ -1,0 +1,254 @@
+/* SMOE Scale: with y = max(x, 0) + ε and m = mean y over the channels, m·(log2 m − mean log2 y).
+ *
+ * The logarithms of a column are one logarithm of a product. Four factors fit into a float; of every such
+ * product the exponent is added and the mantissa, in [1, 2), multiplied: two logarithms per pixel remain.
+ * Where log2 m − mean log2 y comes out small it is a difference of nearly equal numbers, and where values are
+ * outlandish the product of four would leave the floats: both go the slow way, through deviations from the mean
+ * in double precision. A NaN counts as 0. The result is finite and ≥ 0, and exactly 0 for equal channels. */
+#ifndef FASTCAM_SMOE_SCALE_H
+#define FASTCAM_SMOE_SCALE_H
+
+#include "kernels.h"
+
+#include <string.h>
+
+enum {
+    GROUP = 4,        /* factors of a product */
+    CHUNK = 16,       /* pixels that go the slow way together */
+    BLOCK = 32,       /* channels summed in float before they are added in double */
+    EXPONENT_BIAS = 127,
+};
+
+/* Below this, log2 m − mean log2 y has less than five good digits left in the fast way. */
+#define NEARLY_EQUAL 0.02
+/* Products of four values in this range are normal floats. A column's sum bounds its largest value. */
+#define SMALLEST_EPSILON 1e-9f
+#define LARGEST_SUM 4e9
+
+static inline float max0(float x) { return x > 0 ? x : 0; } /* 0 for a NaN */
+
+static inline int32_t bits_of(float x)
+{
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* max(x, 0) + ε in one operation less: ordered as integers, every negative float lies below 0. Keeps a NaN. */
+static inline float lifted(float x, float epsilon)
+{
+    int32_t bits = bits_of(x);
+    bits = bits > 0 ? bits : 0;
+    memcpy(&x, &bits, sizeof x);
+    return x + epsilon;
+}
+
+static inline int32_t exponent_of(float x) { return bits_of(x) >> 23; } /* of a positive number, biased */
+
+static inline float mantissa_of(float x)
+{
+    int32_t bits = (bits_of(x) & 0x007fffff) | 0x3f800000;
+    float mantissa;
+    memcpy(&mantissa, &bits, sizeof mantissa);
+    return mantissa;
+}
+
+/* Natural logarithm of a positive, normal double; good to 2e-16 of the larger of 1 and the result. */
+static inline double log_of(double x)
+{
+    const double two52 = 4503599627370496.0;
+    uint64_t bits, whole;
+    double exponent, f;
+    memcpy(&bits, &x, sizeof bits);
+    /* AVX2 converts no 64-bit integers: plant the exponent in the low bits of 2^52 and subtract. */
+    whole = (bits >> 52) | 0x4330000000000000u;
+    memcpy(&exponent, &whole, sizeof exponent);
+    exponent -= two52 + 1023;
+    bits = (bits & 0x000fffffffffffffu) | 0x3ff0000000000000u;
+    memcpy(&f, &bits, sizeof f);
+    /* log f = log √2 + 2·atanh z, |z| < 0.172 */
+    const double root2 = 1.4142135623730951;
+    double z = (f - root2) / (f + root2), w = z * z;
+    double series = 1.0 / 19;
+    series = series * w + 1.0 / 17;
+    series = series * w + 1.0 / 15;
+    series = series * w + 1.0 / 13;
+    series = series * w + 1.0 / 11;
+    series = series * w + 1.0 / 9;
+    series = series * w + 1.0 / 7;
+    series = series * w + 1.0 / 5;
+    series = series * w + 1.0 / 3;
+    series = series * w + 1.0;
+    return (exponent + 0.5) * 0.6931471805599453 + 2 * z * series;
+}
+
+/* log2 of a float in [1, 2), to 2e-7. */
+static inline float log2_of_mantissa(float f)
+{
+    const float root2 = 1.41421356f;
+    float z = (f - root2) / (f + root2), w = z * z;
+    float series = 2.885390082f / 7;
+    series = series * w + 2.885390082f / 5;
+    series = series * w + 2.885390082f / 3;
+    series = series * w + 2.885390082f;
+    return 0.5f + z * series;
+}
+
+/* d − log(1 + d) of d = (y − m)/m, ≥ 0: without cancellation for small d, nor for y far below m. */
+static inline double excess(double y, double mean, double inverse)
+{
+    double d = (y - mean) * inverse;
+    double series = 1.0 / 9;
+    series = 1.0 / 8 - d * series;
+    series = 1.0 / 7 - d * series;
+    series = 1.0 / 6 - d * series;
+    series = 1.0 / 5 - d * series;
+    series = 1.0 / 4 - d * series;
+    series = 1.0 / 3 - d * series;
+    series = 1.0 / 2 - d * series;
+    double direct = d - log_of(y * inverse);
+    return d > -0.01 && d < 0.01 ? d * d * series : direct;
+}
+
+/* The slow way, for up to CHUNK pixels: m/ln 2 · mean(d − log(1 + d)), d = y/m − 1. Every term is ≥ 0. */
+static void smoe_exact(const float *x, size_t channel_stride, size_t pixel_stride, size_t channels,
+                       size_t count, float epsilon, float *out)
+{
+    double mean[CHUNK] = {0}, inverse[CHUNK], sum[CHUNK] = {0};
+    float low[CHUNK], high[CHUNK];
+    for (size_t p = 0; p < count; p++)
+        low[p] = high[p] = max0(x[p * pixel_stride]);
+    for (size_t c = 0; c < channels; c++) {
+        const float *row = x + c * channel_stride;
+        for (size_t p = 0; p < count; p++) {
+            float v = max0(row[p * pixel_stride]);
+            low[p] = v < low[p] ? v : low[p];
+            high[p] = v > high[p] ? v : high[p];
+            mean[p] += (double)v;
+        }
+    }
+    int differ = 0;
+    for (size_t p = 0; p < count; p++) {
+        mean[p] = mean[p] / (double)channels + (double)epsilon;
+        inverse[p] = 1 / mean[p];
+        differ |= low[p] < high[p];
+    }
+    for (size_t c = 0; differ && c < channels; c++) {
+        const float *row = x + c * channel_stride;
+        for (size_t p = 0; p < count; p++)
+            sum[p] += excess((double)max0(row[p * pixel_stride]) + (double)epsilon, mean[p], inverse[p]);
+    }
+    for (size_t p = 0; p < count; p++) {
+        double s = mean[p] / 0.6931471805599453 * sum[p] / (double)channels;
+        out[p] = low[p] < high[p] && s > 0 && s <= 3.4028234663852886e38 ? (float)s : 0;
+    }
+}
+
+/* What the fast way knows of its pixels: Σy, and Πy as mantissa·2^(exponent − bias). */
+typedef struct {
+    double total[SMOE_TILE];
+    float sum[SMOE_TILE], mantissa[SMOE_TILE];
+    int32_t exponent[SMOE_TILE];
+} Columns;
+
+/* The maps of `count` columns into `out`, with −1 where a column has to go the slow way. */
+static void finish_columns(const Columns *columns, size_t channels, int32_t bias, size_t count, float *out)
+{
+    const double share = 1 / (double)channels, per_log2 = 1 / 0.6931471805599453;
+    for (size_t p = 0; p < count; p++) {
+        double mean = columns->total[p] * share;
+        /* The product's share of the error shrinks with the number of channels, the mean's does not. */
+        double logs = (double)log2_of_mantissa(columns->mantissa[p]) + (double)(columns->exponent[p] - bias);
+        double q = log_of(mean) * per_log2 - logs * share;
+        out[p] = q > NEARLY_EQUAL && columns->total[p] < LARGEST_SUM ? (float)(mean * q) : -1;
+    }
+}
+
+/* Send every CHUNK that holds a −1, or all of them, the slow way. */
+static void repair_columns(const float *x, size_t channel_stride, size_t pixel_stride, size_t channels,
+                           size_t count, float epsilon, int all, float *out)
+{
+    for (size_t p = 0; p < count; p += CHUNK) {
+        size_t n = count - p < CHUNK ? count - p : CHUNK;
+        int found = all;
+        for (size_t i = p; !all && i < p + n; i++)
+            found |= out[i] < 0;
+        if (found)
+            smoe_exact(x + p * pixel_stride, channel_stride, pixel_stride, channels, n, epsilon, out + p);
+    }
+}
+
+static void begin_columns(Columns *columns, size_t count)
+{
+    for (size_t p = 0; p < count; p++) {
+        columns->total[p] = 0;
+        columns->sum[p] = 0;
+        columns->mantissa[p] = 1;
+        columns->exponent[p] = 0;
+    }
+}
+
+/* Multiply eight channels of each pixel into the columns. */
+static void gather_eight(Columns *columns, const float *x, size_t stride, size_t count, float epsilon)
+{
+    const float *x0 = x, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+    const float *x4 = x3 + stride, *x5 = x4 + stride, *x6 = x5 + stride, *x7 = x6 + stride;
+    float *restrict sum = columns->sum, *restrict mantissa = columns->mantissa;
+    int32_t *restrict exponent = columns->exponent;
+    for (size_t p = 0; p < count; p++) {
+        float y0 = lifted(x0[p], epsilon), y1 = lifted(x1[p], epsilon), y2 = lifted(x2[p], epsilon);
+        float y3 = lifted(x3[p], epsilon), y4 = lifted(x4[p], epsilon), y5 = lifted(x5[p], epsilon);
+        float y6 = lifted(x6[p], epsilon), y7 = lifted(x7[p], epsilon);
+        float a = (y0 * y1) * (y2 * y3), b = (y4 * y5) * (y6 * y7);
+        sum[p] += ((y0 + y1) + (y2 + y3)) + ((y4 + y5) + (y6 + y7));
+        exponent[p] += exponent_of(a) + exponent_of(b);
+        mantissa[p] *= mantissa_of(a) * mantissa_of(b);
+    }
+}
+
+/* Multiply one channel of each pixel into the columns. */
+static void gather_one(Columns *columns, const float *x, size_t pixel_stride, size_t count, float epsilon)
+{
+    float *restrict sum = columns->sum, *restrict mantissa = columns->mantissa;
+    int32_t *restrict exponent = columns->exponent;
+    for (size_t p = 0; p < count; p++) {
+        float y = lifted(x[p * pixel_stride], epsilon);
+        sum[p] += y;
+        exponent[p] += exponent_of(y);
+        mantissa[p] *= mantissa_of(y);
+    }
+}
+
+/* Move the float sums to the double ones and bring the mantissas back to [1, 2). */
+static void settle(Columns *columns, size_t count)
+{
+    for (size_t p = 0; p < count; p++) {
+        columns->total[p] += (double)columns->sum[p];
+        columns->sum[p] = 0;
+        columns->exponent[p] += exponent_of(columns->mantissa[p]);
+        columns->mantissa[p] = mantissa_of(columns->mantissa[p]);
+    }
+}
+
+static void smoe_planes(const float *x, size_t stride, size_t channels, size_t count, float epsilon, float *out)
+{
+    Columns columns;
+    int32_t bias = 0;
+    int fast = epsilon >= SMALLEST_EPSILON;
+    if (fast) {
+        begin_columns(&columns, count);
+        for (size_t start = 0; start < channels; start += BLOCK) {
+            size_t end = channels - start < BLOCK ? channels : start + BLOCK, c = start;
+            for (; c + 2 * GROUP <= end; c += 2 * GROUP, bias += 2 * EXPONENT_BIAS)
+                gather_eight(&columns, x + c * stride, stride, count, epsilon);
+            for (; c < end; c++, bias += EXPONENT_BIAS)
+                gather_one(&columns, x + c * stride, 1, count, epsilon);
+            settle(&columns, count);
+            bias += EXPONENT_BIAS;
+        }
+        finish_columns(&columns, channels, bias, count, out);
+    }
+    repair_columns(x, stride, 1, channels, count, epsilon, !fast, out);
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* Tensors as the operators see them, and the one way to fail. */
+#ifndef FASTCAM_TENSORS_H
+#define FASTCAM_TENSORS_H
+
+#include "ort_abi.h"
+
+#include <stddef.h>
+
+enum { MAX_RANK = 4 };
+
+typedef struct {
+    const void *data;
+    size_t rank;
+    int64_t dims[MAX_RANK];
+} Tensor;
+
+/* Return early with a failed call's status. */
+#define TRY(call)                   \
+    do {                            \
+        OrtStatus *status_ = (call); \
+        if (status_ != NULL)        \
+            return status_;         \
+    } while (0)
+
+#define FAIL(message) return api->CreateStatus(ORT_INVALID_ARGUMENT, "fastcam: " message)
+
+static inline OrtStatus *read_shape(const OrtApi *api, const OrtShape *shape, int type, Tensor *out)
+{
+    int found;
+    TRY(api->GetTensorElementType(shape, &found));
+    if (found != type)
+        FAIL("an input has an unexpected element type");
+    TRY(api->GetDimensionsCount(shape, &out->rank));
+    if (out->rank > MAX_RANK)
+        FAIL("an input has too many dimensions");
+    return api->GetDimensions(shape, out->dims, out->rank);
+}
+
+/* Input `index`, which has to be of element type `type`. */
+static inline OrtStatus *read_input(const OrtApi *api, const OrtKernelContext *context, size_t index, int type,
+                                    Tensor *out)
+{
+    const OrtValue *value = NULL;
+    OrtShape *shape = NULL;
+    void *data = NULL;
+    TRY(api->KernelContext_GetInput(context, index, &value));
+    if (value == NULL)
+        FAIL("an input is missing");
+    TRY(api->GetTensorTypeAndShape(value, &shape));
+    OrtStatus *status = read_shape(api, shape, type, out);
+    api->ReleaseShape(shape);
+    TRY(status);
+    TRY(api->GetTensorMutableData((OrtValue *)value, &data));
+    out->data = data;
+    return NULL;
+}
+
+/* The only output, float32 [n, height, width]. */
+static inline OrtStatus *make_output(const OrtApi *api, OrtKernelContext *context, int64_t n, int64_t height,
+                                     int64_t width, float **out)
+{
+    const int64_t dims[3] = {n, height, width};
+    OrtValue *value = NULL;
+    void *data = NULL;
+    TRY(api->KernelContext_GetOutput(context, 0, dims, 3, &value));
+    TRY(api->GetTensorMutableData(value, &data));
+    *out = data;
+    return NULL;
+}
+
+#endif

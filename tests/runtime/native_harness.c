@@ -1,0 +1,150 @@
+/* Calls the kernels' arithmetic over random shapes, with buffers of exactly the needed size, for the sanitizers
+ * to watch. Prints the largest error of each kernel, in parts of the map's range; the test judges them. */
+#include "kernels.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned state = 1;
+
+static unsigned below(unsigned limit)
+{
+    state = state * 1664525u + 1013904223u;
+    return (unsigned)((unsigned long long)state * limit >> 32);
+}
+
+static double uniform(void) { return below(1u << 30) / (double)(1u << 30); }
+
+static float *floats(size_t count)
+{
+    float *block = malloc(count ? count * sizeof *block : 1);
+    if (block == NULL)
+        exit(2);
+    return block;
+}
+
+static double largest_error(const float *found, const double *expected, size_t count)
+{
+    double low = expected[0], high = expected[0], error = 0;
+    for (size_t i = 0; i < count; i++) {
+        low = fmin(low, expected[i]);
+        high = fmax(high, expected[i]);
+        error = fmax(error, fabs(found[i] - expected[i]));
+        if (!isfinite(found[i]))
+            return INFINITY;
+    }
+    double range = high - low > 0.01 * high ? high - low : high;
+    return range > 0 ? error / range : error;
+}
+
+static double check_smoe(const Kernels *kernels)
+{
+    size_t channels = 1 + below(below(4) ? 40 : 600), count = 1 + below(below(4) ? 70 : SMOE_TILE);
+    size_t stride = count + below(3);
+    float *x = floats((channels - 1) * stride + count), *out = floats(count), epsilon = 1e-6f;
+    double *expected = malloc(count * sizeof *expected), level = pow(10, -6 + 14 * uniform());
+    int kind = (int)below(4); /* dense, sparse, equal, signed with a NaN */
+    for (size_t i = 0; i < (channels - 1) * stride + count; i++)
+        x[i] = (float)(kind == 2 ? level : kind == 1 && below(2) ? 0 : level * (uniform() - (kind == 3) * 0.5));
+    if (kind == 3)
+        x[below((unsigned)count)] = NAN;
+    for (size_t p = 0; p < count; p++) {
+        long double mean = 0, logs = 0;
+        for (size_t c = 0; c < channels; c++)
+            mean += (fmaxf(x[c * stride + p], 0) + (long double)epsilon) / channels;
+        for (size_t c = 0; c < channels; c++)
+            logs += log2l((fmaxf(x[c * stride + p], 0) + (long double)epsilon) / mean) / channels;
+        expected[p] = kind == 2 || channels == 1 ? 0 : (double)(mean * -logs);
+    }
+    kernels->smoe_planes(x, stride, channels, count, epsilon, out);
+    double error = largest_error(out, expected, count);
+    free(x), free(out), free(expected);
+    return error;
+}
+
+static double check_gauss(const Kernels *kernels)
+{
+    size_t count = below(300);
+    float *s = floats(count), *out = floats(count);
+    double *expected = malloc((count + 1) * sizeof *expected), mean = 0, variance = 0;
+    double level = pow(10, -6 + 9 * uniform());
+    for (size_t p = 0; p < count; p++)
+        mean += s[p] = (float)(level * (1 + 0.01 * uniform()));
+    mean /= (double)count;
+    for (size_t p = 0; p < count; p++)
+        variance += (s[p] - mean) * (s[p] - mean) / ((double)count - 1);
+    for (size_t p = 0; p < count; p++)
+        expected[p] = count > 1 ? 0.5 * (1 + erf((s[p] - mean) / sqrt(2 * variance))) : 0.5;
+    kernels->gauss_normalize(s, count, out);
+    double error = 0;
+    for (size_t p = 0; p < count; p++)
+        error = fmax(error, fabs(out[p] - expected[p]));
+    free(s), free(out), free(expected);
+    return error;
+}
+
+enum { LAYERS = 3 };
+
+static double check_combine(const Kernels *kernels)
+{
+    size_t height = 1 + below(40), width = 1 + below(70), first = below((unsigned)height);
+    double *expected = calloc(height * width, sizeof *expected);
+    float *out = floats((height - first) * width), *scratch = floats(2 * LAYERS * width);
+    Layer layers[LAYERS];
+    for (size_t k = 0; k < LAYERS; k++) {
+        size_t lengths[2] = {1 + below(20), below(2) ? 1 + below(20) : (width + 1) / 2};
+        size_t sizes[2] = {height, width};
+        float *pixels = floats(lengths[0] * lengths[1]), *fraction[2];
+        int32_t *index[2];
+        for (int axis = 0; axis < 2; axis++) {
+            fraction[axis] = floats(sizes[axis]);
+            index[axis] = malloc(sizes[axis] * sizeof(int32_t));
+            for (size_t i = 0; i < sizes[axis]; i++) {
+                double last = (double)lengths[axis] - 1;
+                double at = fmin(fmax((i + 0.5) * lengths[axis] / sizes[axis] - 0.5, 0), last);
+                index[axis][i] = (int32_t)fmin(floor(at), fmax(last - 1, 0));
+                fraction[axis][i] = (float)(at - index[axis][i]);
+            }
+        }
+        for (size_t i = 0; i < lengths[0] * lengths[1]; i++)
+            pixels[i] = (float)uniform();
+        layers[k] = (Layer){pixels, lengths[0], lengths[1], 0.25f, index[0], index[1], fraction[0], fraction[1]};
+        for (size_t y = 0; y < height; y++) {
+            for (size_t x = 0; x < width; x++) {
+                double fy = fraction[0][y], fx = fraction[1][x];
+                size_t down = lengths[0] > 1 ? lengths[1] : 0, right = lengths[1] > 1;
+                const float *p = pixels + index[0][y] * lengths[1] + index[1][x];
+                expected[y * width + x] += 0.25 * ((1 - fy) * ((1 - fx) * p[0] + fx * p[right]) +
+                                                   fy * ((1 - fx) * p[down] + fx * p[down + right]));
+            }
+        }
+    }
+    kernels->combine_rows(layers, LAYERS, width, first, height, scratch, out);
+    double error = 0;
+    for (size_t i = 0; i < (height - first) * width; i++)
+        error = fmax(error, fabs(out[i] - expected[first * width + i]));
+    for (size_t k = 0; k < LAYERS; k++) {
+        free((void *)layers[k].pixels);
+        free((void *)layers[k].row), free((void *)layers[k].column);
+        free((void *)layers[k].row_fraction), free((void *)layers[k].column_fraction);
+    }
+    free(expected), free(out), free(scratch);
+    return error;
+}
+
+int main(void)
+{
+    const Kernels *tables[] = {&fastcam_kernels_generic, fastcam_kernels()};
+    for (size_t t = 0; t < 2; t++) {
+        double smoe = 0, gauss = 0, combine = 0;
+        for (int round = 0; round < 300; round++) {
+            smoe = fmax(smoe, check_smoe(tables[t]));
+            gauss = fmax(gauss, check_gauss(tables[t]));
+            combine = fmax(combine, check_combine(tables[t]));
+        }
+        printf("%s %g %g %g\n", tables[t]->instructions, smoe, gauss, combine);
+    }
+    return 0;
+}

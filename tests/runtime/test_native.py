@@ -1,0 +1,38 @@
+"""Finding, registering and reporting the compiled kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnxruntime as ort
+import pytest
+from fastcam_runtime import native
+
+
+def test_the_status_is_one_line_for_people() -> None:
+    assert len(native.status().splitlines()) == 1
+    assert native.status().startswith("compiled kernels" if native.library_path() else "no compiled kernels")
+
+
+@pytest.mark.skipif(native.library_path() is None, reason=native.status())
+def test_registering_says_so() -> None:
+    assert native.register(ort.SessionOptions())
+    assert "fastcam_ops" in native.status()
+
+
+def test_without_a_library_nothing_is_registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(native, "_LIBRARY", tmp_path / "fastcam_ops.so")
+    assert native.library_path() is None
+    assert not native.register(ort.SessionOptions())
+    assert "none were built" in native.status()
+
+
+def test_a_library_that_does_not_load_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "fastcam_ops.so"
+    broken.write_bytes(b"not a library")
+    monkeypatch.setattr(native, "_LIBRARY", broken)
+    monkeypatch.setattr(native, "_refusal", "")
+    options = ort.SessionOptions()
+    assert not native.register(options)
+    assert ort.__version__ in native.status()
+    assert len(native.status().splitlines()) == 1
