@@ -118,13 +118,13 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
         ModelError: A file cannot be run.
         FastcamError: The two files do not take the same input.
     """
-    measured = _open("grafted", model, None, options)
+    measured = open_variant("grafted", model, options)
     if METADATA_KEY not in measured.session.get_modelmeta().custom_metadata_map:
         measured.name = "model"
     if baseline is not None:
-        plain = _open("baseline", baseline, None, options)
+        plain = open_variant("baseline", baseline, options)
     elif measured.name == "grafted" and model.suffix.lower() != ".ort":
-        plain = _open("plain", model, cut_file(model), options)
+        plain = open_variant("plain", model, options, cut_file(model))
     else:
         return [measured]
     ours, theirs = (
@@ -135,6 +135,26 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
         raise FastcamError(f"{plain.path} takes {_words(theirs)}, {measured.path} takes {_words(ours)}")
     plain.feed = dict(zip(plain.feed, measured.feed.values(), strict=False))
     return [plain, measured]
+
+
+def open_variant(name: str, path: Path, options: BenchOptions, data: bytes | None = None) -> Variant:
+    """One variant: the file at `path`, or `data` cut out of it, with random numbers for its inputs.
+
+    Raises:
+        ModelError: It cannot be run.
+    """
+    before = system.rss_bytes()
+    started = time.perf_counter()
+    session = open_session(
+        path, data=data, threads=options.threads, provider=options.provider, native=options.native
+    )
+    load_ms = 1e3 * (time.perf_counter() - started)
+    feed = _feed(session, path)
+    try:
+        session.run(None, feed)
+    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
+        raise ModelError(f"{path}: does not run: {str(error).strip().splitlines()[0]}") from error
+    return Variant(name, path, session, load_ms, system.rss_bytes() - before, feed)
 
 
 def measure(variants: Sequence[Variant], rounds: int, progress: Callable[[int], None] | None = None) -> None:
@@ -177,21 +197,6 @@ def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]
             for variant in variants
         ],
     }
-
-
-def _open(name: str, path: Path, data: bytes | None, options: BenchOptions) -> Variant:
-    before = system.rss_bytes()
-    started = time.perf_counter()
-    session = open_session(
-        path, data=data, threads=options.threads, provider=options.provider, native=options.native
-    )
-    load_ms = 1e3 * (time.perf_counter() - started)
-    feed = _feed(session, path)
-    try:
-        session.run(None, feed)
-    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-        raise ModelError(f"{path}: does not run: {str(error).strip().splitlines()[0]}") from error
-    return Variant(name, path, session, load_ms, system.rss_bytes() - before, feed)
 
 
 def _feed(session: ort.InferenceSession, path: Path) -> dict[str, Array]:

@@ -18,13 +18,14 @@ _WHITE = (255, 255, 255)
 
 
 @dataclass(frozen=True)
-class _Type:
-    """The lettering for a picture: capitals of `height` pixels."""
+class Lettering:
+    """Letters of one size: capitals are `height` pixels high."""
 
     height: int
 
     @classmethod
-    def for_picture(cls, picture: Array) -> _Type:
+    def for_picture(cls, picture: Array) -> Lettering:
+        """A size that suits a frame, from 320 pixels to 4K."""
         height, width = picture.shape[:2]
         return cls(max(_SMALLEST, round(min(height / 40, width / 64))))
 
@@ -37,6 +38,7 @@ class _Type:
         return max(1, round(self.height / 9))
 
     def width(self, text: str) -> int:
+        """Pixels that a line of text takes."""
         return int(cv2.getTextSize(text, _FONT, self.scale, self.stroke)[0][0])
 
     def fit(self, text: str, room: int) -> str:
@@ -47,8 +49,9 @@ class _Type:
             text = text[:-1]
         return f"{text.rstrip()}.." if text else ""
 
-    def put(self, picture: Array, text: str, x: int, y: int) -> None:
-        cv2.putText(picture, text, (x, y), _FONT, self.scale, _WHITE, self.stroke, cv2.LINE_AA)
+    def put(self, picture: Array, text: str, x: int, y: int, colour: tuple[int, int, int] = _WHITE) -> None:
+        """Write a line into a BGR picture, from `x` on, baseline at `y`, in characters that `plain` gives."""
+        cv2.putText(picture, text, (x, y), _FONT, self.scale, colour, self.stroke, cv2.LINE_AA)
 
 
 def write_bar(picture: Array, left: str, right: str) -> None:
@@ -59,12 +62,12 @@ def write_bar(picture: Array, left: str, right: str) -> None:
         left: The more important text: shortened if it must be, and kept when there is no room for both.
         right: Figures, at the right end.
     """
-    letters = _Type.for_picture(picture)
+    letters = Lettering.for_picture(picture)
     height, width = picture.shape[:2]
     margin = letters.height
     bar = min(height, 2 * letters.height + letters.height // 2)
     _darken(Rect(0, height - bar, width, bar).of(picture))
-    left, right = _plain(left), _plain(right)
+    left, right = plain(left), plain(right)
     baseline = height - (bar - letters.height) // 2
     room = width - 2 * margin
     needed = letters.width(right)
@@ -76,9 +79,9 @@ def write_bar(picture: Array, left: str, right: str) -> None:
 
 def write_corner(picture: Array, text: str) -> None:
     """Write a short text on a dark ground in the upper left corner of a BGR picture, in place."""
-    letters = _Type.for_picture(picture)
+    letters = Lettering.for_picture(picture)
     margin = letters.height // 2
-    text = letters.fit(_plain(text), picture.shape[1] - 2 * margin)
+    text = letters.fit(plain(text), picture.shape[1] - 2 * margin)
     width = min(picture.shape[1], letters.width(text) + 2 * margin)
     _darken(picture[: letters.height + 2 * margin, :width])
     letters.put(picture, text, margin, margin + letters.height)
@@ -88,7 +91,7 @@ def _darken(part: Array) -> None:
     cv2.convertScaleAbs(part, alpha=0.3, dst=part)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """The text in the characters that the font has: before OpenCV 5, accents dropped and the rest as `?`."""
     if _ANY_SCRIPT:
         return text
