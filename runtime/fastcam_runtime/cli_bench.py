@@ -9,6 +9,7 @@ from typing import Any
 
 from . import bench, providers
 from .report import check_json_path, write_json
+from .session import count_threads
 from .table import format_table
 
 logger = logging.getLogger(__name__)
@@ -67,9 +68,9 @@ def _text(report: dict[str, Any]) -> str:
         [v["name"], *(f"{v['statistics_ms'][c]:.3f}" for c in columns), f"{v['load_ms']:.0f}"]
         for v in report["variants"]
     ]
-    versions, threads = report["versions"], report["threads"]
+    versions, threads = report["versions"], count_threads(report["threads"])
     lines = [
-        f"{report['cpu']}, {providers.short_name(report['provider'])}, {threads} thread{'s' * (threads != 1)}, "
+        f"{report['cpu']}, {providers.short_name(report['provider'])}, {threads}, "
         f"onnxruntime {versions['onnxruntime']}, {report['rounds']} rounds after {report['warm_up']}",
         *(f"{v['name']}: {v['file']} (sha256 {v['sha256'][:12]})" for v in report["variants"]),
         format_table(["ms", *columns, "load"], rows),

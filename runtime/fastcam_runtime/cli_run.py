@@ -14,6 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import cv2
+
 from . import colormaps, system
 from .controls import Controls
 from .errors import FastcamError
@@ -99,6 +101,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the loop as asked; prints the figures at the end."""
     if args.json is not None:
         check_json_path(args.json)
+    # Drawing has its own thread beside the network's; a pool of more would fight it for the cores.
+    cv2.setNumThreads(1)
     overlay = Overlay(args.colormap, args.alpha, args.blend)
     options = LoopOptions(args.every, args.smooth, args.frames, args.caption)
     model = Model(args.model, threads=args.threads, provider=args.provider, native=args.native)

@@ -114,9 +114,13 @@ def check_readable(path: Path) -> None:
 def describe(session: ort.InferenceSession, path: Path) -> str:
     """One line: which file runs where, on how many threads."""
     options: Any = session.get_session_options()
-    threads = options.intra_op_num_threads
     provider = providers.short_name(session.get_providers()[0])
-    return f"{path.name} on {provider}, {threads} thread{'' if threads == 1 else 's'}"
+    return f"{path.name} on {provider}, {count_threads(options.intra_op_num_threads)}"
+
+
+def count_threads(threads: int) -> str:
+    """`1 thread`, `2 threads`."""
+    return f"{threads} thread{'' if threads == 1 else 's'}"
 
 
 def _first_line(error: Exception) -> str:

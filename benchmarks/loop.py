@@ -1,0 +1,120 @@
+"""What the loop costs beside the network: `python benchmarks/loop.py [--threads N] [--json FILE]`.
+
+The shipped model, grafted, explains 640×480 frames of the built-in clip and every picture is drawn with its
+caption. Blocks of the whole loop alternate with blocks of the bare network in the same session, so that both
+meet the same state of the machine. The overhead is what a picture takes beyond the bare network:
+time per picture / time per inference − 1, per pair of blocks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import cv2
+import fastcam_export
+import numpy as np
+from fastcam_runtime import Explainer, system
+from fastcam_runtime.controls import Controls
+from fastcam_runtime.loop import STAGES, Loop, LoopOptions
+from fastcam_runtime.report import write_json
+from fastcam_runtime.session import default_threads
+from fastcam_runtime.sinks import Sink, Status
+from fastcam_runtime.sources import open_source
+from fastcam_runtime.table import format_table
+
+MODEL = Path(__file__).parents[1] / "models" / "efficientnet-lite0.onnx"
+LIMIT = 0.15
+
+
+class Clock(Sink):
+    """Keeps the time of every picture."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def write(self, picture: np.ndarray, status: Status) -> None:
+        self.times.append(time.perf_counter())
+
+
+def loop_block(explainer: Explainer, frames: int) -> tuple[float, Loop]:
+    """Milliseconds per picture of the whole loop; the first pictures fill the queues and do not count."""
+    clock = Clock()
+    source = open_source("test://?size=640x480", loop=True)
+    loop = Loop(explainer, source, [clock], Controls(("overlay",)), options=LoopOptions(frames=frames + 5))
+    loop.run()
+    return 1e3 * (clock.times[-1] - clock.times[4]) / (len(clock.times) - 5), loop
+
+
+def network_block(explainer: Explainer, frames: int) -> float:
+    """Milliseconds per inference of the network alone."""
+    session = explainer.model.session(["saliency_map"])
+    image = explainer.metadata.image
+    feed = {image.name: np.random.default_rng(0).random((1, 3, image.height, image.width), np.float32)}
+    session.run(None, feed)
+    started = time.perf_counter()
+    for _ in range(frames):
+        session.run(None, feed)
+    return 1e3 * (time.perf_counter() - started) / frames
+
+
+def measure(model: Path, threads: int, blocks: int, frames: int) -> dict[str, Any]:
+    """Alternate the two kinds of blocks; everything that was measured, in plain types."""
+    with tempfile.TemporaryDirectory() as folder:
+        grafted = Path(folder) / "grafted.onnx"
+        fastcam_export.export(model, grafted)
+        explainer = Explainer(grafted, threads=threads, outputs=["saliency_map"])
+    loop_block(explainer, frames)
+    pairs = []
+    stages = []
+    for _ in range(blocks):
+        bare = network_block(explainer, frames)
+        whole, loop = loop_block(explainer, frames)
+        pairs.append((bare, whole))
+        stages.append({name: loop.tally.stages.samples[name].percentile(50) for name in STAGES})
+    ratios = [whole / bare - 1 for bare, whole in pairs]
+    return {
+        "model": model.name,
+        "threads": threads,
+        "cpu": system.cpu_name(),
+        "versions": system.versions(),
+        "frames_per_block": frames,
+        "network_ms": [bare for bare, _ in pairs],
+        "loop_ms": [whole for _, whole in pairs],
+        "overhead": float(np.median(ratios)),
+        "overhead_quartiles": [float(np.percentile(ratios, q)) for q in (25, 75)],
+        "stages_p50_ms": {name: float(np.median([stage[name] for stage in stages])) for name in STAGES},
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", type=Path, default=MODEL)
+    parser.add_argument("--threads", type=int, default=default_threads())
+    parser.add_argument("--blocks", type=int, default=11)
+    parser.add_argument("--frames", type=int, default=60, help="per block")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    cv2.setNumThreads(1)  # as `fastcam run` does
+    report = measure(args.model, args.threads, args.blocks, args.frames)
+    print(f"{report['cpu']}, {args.threads} threads, {report['model']}, 640×480 frames")
+    stages = report["stages_p50_ms"]
+    print(format_table(["stage", "p50 ms"], [[name, f"{stages[name]:.2f}"] for name in STAGES[:-1]]))
+    low, high = report["overhead_quartiles"]
+    print(
+        f"network alone {np.median(report['network_ms']):.2f} ms, loop {np.median(report['loop_ms']):.2f} ms "
+        f"per picture: overhead {report['overhead']:+.1%} (quartiles {low:+.1%} … {high:+.1%}; "
+        f"limit {LIMIT:.0%})"
+    )
+    if args.json is not None:
+        write_json(args.json, report)
+    return int(report["overhead"] > LIMIT)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
