@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import gc
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import onnx
+from fastcam_runtime.contract import Metadata
 
 from .check import check
 from .errors import GraftError
-from .graft import Grafted, graft_branch
+from .graft import graft_branch
 from .load import Source, load
 from .options import Options
-from .save import save
+from .save import Draft, draft
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What `export` wrote."""
+
+    path: Path
+    metadata: Metadata
+    notes: tuple[str, ...]
+    """What was changed in the network's form on the way, e.g. an upgraded opset."""
 
 
 def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto:
@@ -40,25 +53,37 @@ def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto
     return grafted.proto
 
 
-def export(model: Any, target: str | Path, *, example: Any = None, **options: Any) -> Grafted:
+def export(model: Any, target: str | Path, *, example: Any = None, **options: Any) -> Exported:
     """Graft a model and write it to `target`. An existing file is replaced only by a checked new one.
 
-    Returns:
-        What was grafted: its metadata and taps. The protobuf in it is empty; it is in the file now.
+    Args:
+        model: As in `graft`.
+        target: The file to make.
+        example: As in `graft`.
+        **options: The fields of `Options`.
 
     Raises:
         FastcamError: Nothing was written.
     """
     wanted = Options(**options)
     target = Path(target)
+    with draft(target) as files:
+        original, result = _write(files, model, example, wanted)
+        # The model in memory is garbage now, with cycles: the check needs that memory for its sessions.
+        gc.collect()
+        check(original, files.model, result.metadata)
+        files.publish()
+    return result
+
+
+def _write(files: Draft, model: Any, example: Any, wanted: Options) -> tuple[Path, Exported]:
+    """Write the draft, and the original beside it where it has no file of its own; forget both."""
     source = load(model, example=example, input_shape=wanted.input_shape)
-    _refuse_overwriting(source, target)
-    # A model from memory is compared with itself as it was before the graft.
-    original: Path | bytes = source.path or source.proto.SerializeToString()
+    _refuse_overwriting(source, files.target)
+    original = source.path or files.keep("original.onnx", source.proto)
     grafted = graft_branch(source, wanted)
-    folder = source.path.parent if source.path is not None else None
-    save(grafted.proto, target, folder, lambda draft: check(original, draft, grafted.metadata))
-    return grafted
+    files.write(grafted.proto, source.path.parent if source.path is not None else None)
+    return original, Exported(files.target, grafted.metadata, grafted.notes)
 
 
 def _refuse_overwriting(source: Source, target: Path) -> None:

@@ -44,6 +44,8 @@ def _run(
 ) -> tuple[Arrays, Mapping[str, np.ndarray]]:
     options = ort.SessionOptions()
     options.log_severity_level = 4  # its failures are raised, and reported in our own words
+    # All fusions, but not the blocked memory layout, which would keep every weight twice.
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     source: Any = str(model) if isinstance(model, Path) else model
     try:
         session = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])

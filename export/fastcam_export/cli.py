@@ -83,17 +83,18 @@ def _add_analysis_options(command: argparse.ArgumentParser) -> None:
 
 def _export(args: argparse.Namespace) -> None:
     out = args.out or _default_target(args.model)
-    grafted = export(
+    exported = export(
         args.model, out, outputs=tuple(args.outputs.split(",")), statistic=args.statistic,
         normalize=args.normalize,
         weights=_numbers_or_name(args.weights), epsilon=args.epsilon, taps=args.taps, cam=args.cam,
         input_shape=_shape(args.input_shape), labels=read_labels(args.labels) if args.labels else None,
         preprocess=args.preprocess, resize=args.resize, inline=args.inline,
     )  # fmt: skip
-    for note in grafted.notes:
+    for note in exported.notes:
         print(f"note: {note}", file=sys.stderr)
-    scales = ", ".join(f"{tap.shape[2]}×{tap.shape[3]}" for tap in grafted.taps)
-    print(f"{out}: {len(grafted.taps)} scales ({scales}), outputs {', '.join(grafted.metadata.outputs)}")
+    taps = exported.metadata.taps
+    scales = ", ".join(f"{tap.shape[2] or '?'}×{tap.shape[3] or '?'}" for tap in taps)
+    print(f"{out}: {len(taps)} scales ({scales}), outputs {', '.join(exported.metadata.outputs)}")
 
 
 def _inspect(args: argparse.Namespace) -> None:

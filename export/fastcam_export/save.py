@@ -6,29 +6,56 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
 
 from .errors import GraftError
 from .load.onnx_file import external_files
+from .streaming import write_model
 
 
-def save(
-    proto: onnx.ModelProto, target: Path, data_folder: Path | None, check: Callable[[Path], None]
-) -> None:
-    """Write `proto` beside `target` under a temporary name, check that file, and only then rename it.
+class Draft:
+    """A model under way to its place: it lies in a hidden folder beside the target until `publish`."""
 
-    Weights in external files are copied to `TARGET.data`, so that the result does not depend on the
-    source's folder.
+    def __init__(self, target: Path, folder: Path) -> None:
+        self.target = target
+        self.model = folder / target.name
+        self._folder = folder
+        self._data: list[str] = []
 
-    Args:
-        proto: The model. Its references to external data are rewritten, and it is emptied as soon as
-            it is on disk: the check needs the memory.
-        target: The file to make or replace.
-        data_folder: Where the external data of the model lies.
-        check: Called with the finished temporary file; if it raises, nothing is left behind.
+    def keep(self, name: str, proto: onnx.ModelProto) -> Path:
+        """Write a model that is needed only until the draft is checked."""
+        path = self._folder / name
+        write_model(proto, path)
+        return path
+
+    def write(self, proto: onnx.ModelProto, data_folder: Path | None) -> None:
+        """Write the model, and a copy `TARGET.data` of its external weights.
+
+        So the result does not depend on the source's folder. The references in `proto` are rewritten.
+        """
+        locations = list(external_files(proto))
+        if locations and data_folder is not None:
+            copies = {
+                loc: f"{self.target.name}.data" + (f".{i}" if i else "") for i, loc in enumerate(locations)
+            }
+            for location, copy in copies.items():
+                shutil.copyfile(data_folder / location, self._folder / copy)
+            _relocate(proto, copies)
+            self._data = list(copies.values())
+        write_model(proto, self.model)
+
+    def publish(self) -> None:
+        """Move the files to their place, the model last."""
+        for name in (*self._data, self.target.name):
+            os.replace(self._folder / name, self.target.parent / name)
+
+
+@contextlib.contextmanager
+def draft(target: Path) -> Iterator[Draft]:
+    """A draft of the file `target`. Whatever happens, nothing but a published result stays behind.
 
     Raises:
         GraftError: The folder is missing or not writable, or the disk is full.
@@ -36,39 +63,15 @@ def save(
     if not target.parent.is_dir():
         raise GraftError(f"cannot write {target}: there is no folder {target.parent}")
     try:
-        with _scratch_folder(target.parent) as scratch:
-            files = _copy_external(proto, data_folder, scratch, target.name)
-            draft = scratch / target.name
-            draft.write_bytes(proto.SerializeToString())
-            proto.Clear()
-            check(draft)
-            for name in (*files, target.name):
-                os.replace(scratch / name, target.parent / name)
+        # On the target's own file system, so that the last step is a rename.
+        with tempfile.TemporaryDirectory(prefix=".fastcam-", dir=target.parent) as folder:
+            yield Draft(target, Path(folder))
     except OSError as error:
         raise GraftError(f"cannot write {target}: {error.strerror or error}") from error
-    except ValueError as error:  # protobuf's limit of 2 GB for one message
-        raise GraftError(f"cannot write {target}: {error}") from error
 
 
-@contextlib.contextmanager
-def _scratch_folder(parent: Path) -> Iterator[Path]:
-    """A hidden folder on the target's own file system, gone again whatever happens."""
-    folder = Path(tempfile.mkdtemp(prefix=".fastcam-", dir=parent))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _copy_external(proto: onnx.ModelProto, source: Path | None, scratch: Path, name: str) -> list[str]:
-    locations = list(external_files(proto))
-    if not locations or source is None:
-        return []
-    names = {loc: f"{name}.data" + (f".{i}" if i else "") for i, loc in enumerate(locations)}
-    for location, copy in names.items():
-        shutil.copyfile(source / location, scratch / copy)
+def _relocate(proto: onnx.ModelProto, copies: dict[str, str]) -> None:
     for tensor in proto.graph.initializer:
         for entry in tensor.external_data:
             if entry.key == "location":
-                entry.value = names[entry.value]
-    return list(names.values())
+                entry.value = copies[entry.value]

@@ -12,7 +12,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from fastcam_export import export
-from fastcam_export.graft import Grafted
+from fastcam_export.api import Exported
 from oracle import method
 from shared_data import shared
 
@@ -63,11 +63,11 @@ def photos() -> list[Path]:
 @pytest.fixture(params=REAL, scope="module")
 def case(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Real, Path, Grafted]:
+) -> tuple[Real, Path, Exported]:
     real = REAL[request.param]
     target = tmp_path_factory.mktemp("real") / "grafted.onnx"
-    grafted = export(shared(f"models/{real.file}"), target, outputs=["saliency_map", "scales"])
-    return real, target, grafted
+    exported = export(shared(f"models/{real.file}"), target, outputs=["saliency_map", "scales"])
+    return real, target, exported
 
 
 def session(path: Path) -> ort.InferenceSession:
@@ -76,12 +76,12 @@ def session(path: Path) -> ort.InferenceSession:
     return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def test_taps(case: tuple[Real, Path, Grafted]) -> None:
-    real, _, grafted = case
-    assert tuple((tap.shape[1], tap.shape[2]) for tap in grafted.taps) == real.taps
+def test_taps(case: tuple[Real, Path, Exported]) -> None:
+    real, _, exported = case
+    assert tuple((tap.shape[1], tap.shape[2]) for tap in exported.metadata.taps) == real.taps
 
 
-def test_predictions_are_bit_equal_and_right(case: tuple[Real, Path, Grafted]) -> None:
+def test_predictions_are_bit_equal_and_right(case: tuple[Real, Path, Exported]) -> None:
     real, target, _ = case
     before, after = session(shared(f"models/{real.file}")), session(target)
     correct = 0
@@ -96,11 +96,11 @@ def test_predictions_are_bit_equal_and_right(case: tuple[Real, Path, Grafted]) -
     assert correct >= real.correct
 
 
-def test_the_combined_map_follows_the_formulas(case: tuple[Real, Path, Grafted], tmp_path: Path) -> None:
+def test_the_combined_map_follows_the_formulas(case: tuple[Real, Path, Exported], tmp_path: Path) -> None:
     """The tapped tensors of the grafted file itself, through the float64 oracle."""
-    real, target, grafted = case
+    real, target, exported = case
     model = onnx.load(target)
-    names = [tap.name for tap in grafted.taps]
+    names = [tap.name for tap in exported.metadata.taps]
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
     onnx.save(model, tmp_path / "open.onnx")
     x = real.prepare(centre_crop(photos()[14], real.size)).transpose(2, 0, 1)[None]
@@ -108,13 +108,13 @@ def test_the_combined_map_follows_the_formulas(case: tuple[Real, Path, Grafted],
     feeds = {opened.get_inputs()[0].name: np.ascontiguousarray(x)}
     taps = opened.run(names, feeds)
     maps = [method.gauss(method.smoe(tap)) for tap in taps]
-    weights = [tap.weight for tap in grafted.metadata.taps]
+    weights = [tap.weight for tap in exported.metadata.taps]
     expected = method.combine(maps, weights, real.size, real.size)
     (saliency,) = opened.run(["saliency_map"], feeds)
     np.testing.assert_allclose(saliency, expected, atol=1e-4)
 
 
-def test_only_the_branch_is_float32(case: tuple[Real, Path, Grafted]) -> None:
+def test_only_the_branch_is_float32(case: tuple[Real, Path, Exported]) -> None:
     """The network's own weights are stored as they were; what is added is small."""
     real, target, _ = case
     before, after = onnx.load(shared(f"models/{real.file}")), onnx.load(target)
