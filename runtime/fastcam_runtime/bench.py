@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
+from . import native as compiled
 from . import system
 from .branch import cut_file
 from .contract import CLASS_INPUT, METADATA_KEY
@@ -177,6 +178,7 @@ def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]
         "cpu": system.cpu_name(),
         "provider": session.get_providers()[0],
         "threads": session.get_session_options().intra_op_num_threads,
+        "kernels": compiled.status() if options.native else "no compiled kernels: not wanted",
         "versions": system.versions(),
         "rounds": options.rounds,
         "warm_up": WARM_UP,

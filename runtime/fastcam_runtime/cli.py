@@ -17,7 +17,7 @@ _EXPORT_COMMANDS = {
     "export": "put saliency maps into an ONNX file",
     "inspect": "show the scales of a network, or what a grafted file contains",
     "demo": "the shipped model on the shipped clip",
-    "tune": "fit the weights of the scales to your pictures",
+    "tune": "find the best maps that cost no more than a budget on this device",
 }
 """Commands of the package for workstations; it is imported only when one of them is chosen."""
 

@@ -71,7 +71,8 @@ def _text(report: dict[str, Any]) -> str:
     versions, threads = report["versions"], count_threads(report["threads"])
     lines = [
         f"{report['cpu']}, {providers.short_name(report['provider'])}, {threads}, "
-        f"onnxruntime {versions['onnxruntime']}, {report['rounds']} rounds after {report['warm_up']}",
+        f"onnxruntime {versions['onnxruntime']}, {report['kernels']}, "
+        f"{report['rounds']} rounds after {report['warm_up']}",
         *(f"{v['name']}: {v['file']} (sha256 {v['sha256'][:12]})" for v in report["variants"]),
         format_table(["ms", *columns, "load"], rows),
     ]

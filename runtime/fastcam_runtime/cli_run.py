@@ -82,7 +82,7 @@ def add_parser(commands: Any) -> None:
     )
     frames = parser.add_argument_group("frames")
     frames.add_argument(
-        "--size", type=_size, metavar="WxH", help="frame size, e.g. 640x480 (the source's own)"
+        "--size", type=parse_size, metavar="WxH", help="frame size, e.g. 640x480 (the source's own)"
     )
     frames.add_argument("--fps", type=float, help="rate asked of a camera; limit for a file")
     frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="turn the frames")
@@ -175,7 +175,7 @@ def stopped_by_signals(controls: Controls) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _size(text: str) -> tuple[int, int]:
+def parse_size(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d+)[x×](\d+)", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, e.g. 640x480")

@@ -101,7 +101,7 @@ class Model:
 
     def describe(self) -> str:
         """One line about what runs where, once a session is open."""
-        return describe(next(iter(self._sessions.values())), self.path)
+        return describe(next(iter(self._sessions.values())), self.path, native=self._native)
 
     def _look(self) -> tuple[Sequence[str], str | None]:
         """The outputs of the file, and the JSON that the exporter left in it."""

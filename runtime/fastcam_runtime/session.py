@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import onnxruntime as ort
 
+from . import native as compiled
 from . import providers
 from .errors import ModelError
 
@@ -65,8 +65,8 @@ def open_session(
     options.intra_op_num_threads = default_threads() if threads is None else threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # failures are raised; the log would only repeat them
-    if native:
-        register_native(options)
+    if native and chosen[0] == providers.CPU:
+        compiled.register(options)
     if data is not None:
         folder = str(path.resolve().parent)
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
@@ -89,16 +89,6 @@ def _start(model: str | bytes, options: ort.SessionOptions, chosen: list[str]) -
     return session
 
 
-def register_native(options: ort.SessionOptions) -> str | None:
-    """Offer the compiled kernels to a session; their library's path, or None where there is none."""
-    try:
-        register = importlib.import_module(".native", __package__).register
-    except (ImportError, AttributeError):
-        return None
-    library: str | None = register(options)
-    return library
-
-
 def check_readable(path: Path) -> None:
     """Refuse what cannot be a model file, before onnxruntime words it in its own way."""
     try:
@@ -111,11 +101,12 @@ def check_readable(path: Path) -> None:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def describe(session: ort.InferenceSession, path: Path) -> str:
-    """One line: which file runs where, on how many threads."""
+def describe(session: ort.InferenceSession, path: Path, *, native: bool) -> str:
+    """One line: which file runs where, on how many threads, with the compiled kernels or without."""
     options: Any = session.get_session_options()
-    provider = providers.short_name(session.get_providers()[0])
-    return f"{path.name} on {provider}, {count_threads(options.intra_op_num_threads)}"
+    provider = session.get_providers()[0]
+    line = f"{path.name} on {providers.short_name(provider)}, {count_threads(options.intra_op_num_threads)}"
+    return f"{line}, {compiled.status()}" if native and provider == providers.CPU else line
 
 
 def count_threads(threads: int) -> str:
