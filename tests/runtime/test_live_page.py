@@ -460,6 +460,16 @@ def test_token_is_asked_for_everywhere() -> None:
         Loop(token="")
 
 
+def test_token_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASTCAM_TOKEN", "from-a-file")
+    loop = Loop()
+    try:
+        assert loop.request("GET", "/status")[0].status == 401
+        assert loop.request("GET", "/status?token=from-a-file")[0].status == 200
+    finally:
+        loop.close()
+
+
 # Hostile requests.
 
 

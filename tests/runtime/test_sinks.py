@@ -123,6 +123,24 @@ def test_recording_ends_before_the_disk_is_full_and_plays(tmp_path: Path) -> Non
     assert len(frames_of(tmp_path / "out.mp4")) == 3
 
 
+@pytest.mark.parametrize(
+    ("times", "frames"),
+    [
+        ([n / 8 for n in range(17)], 25 * 2 + 1),  # slower than the video: repeated
+        ([n / 100 for n in range(201)], 25 * 2 + 1),  # faster: left out
+        ([0, 0.04, 600, 600.04, 600.08], 5),  # ten minutes without a picture are cut out
+        ([0, 0.04, 1.04, 1.08], 25 + 3),  # one second is filled
+    ],
+)
+def test_live_recording_plays_as_fast_as_it_happened(tmp_path: Path, times: list[float], frames: int) -> None:
+    # The clock is also read when the recording begins. A shade late, as 0.04 × 25 is not quite 1 in binary.
+    moments = iter([times[0], *(moment + 1e-6 for moment in times)])
+    sink = VideoFile(tmp_path / "out.avi", 25.0, real_time=True, clock=lambda: next(moments))
+    write(sink, len(times))
+    sink.close()
+    assert len(frames_of(tmp_path / "out.avi")) == frames
+
+
 FILL_DISK = """
 import subprocess, sys
 from pathlib import Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ..controls import Controls
@@ -14,7 +15,9 @@ from .video import CODECS, VideoFile
 SCHEMES = ("display", "http", "null")
 
 
-def open_sink(uri: str, *, fps: float, controls: Controls, token: str | None = None) -> Sink:
+def open_sink(
+    uri: str, *, fps: float, controls: Controls, token: str | None = None, real_time: bool = False
+) -> Sink:
     """Open what `uri` names.
 
     | uri | sink |
@@ -30,14 +33,17 @@ def open_sink(uri: str, *, fps: float, controls: Controls, token: str | None = N
         uri: One of the above.
         fps: The rate that a recorded video declares.
         controls: What the keys of a window and the buttons of a live page change.
-        token: The password of the live page; other sinks have no use for it.
+        token: The password of the live page, by default the one in the environment's FASTCAM_TOKEN, so that
+            it need not stand on a command line. Other sinks have no use for it.
+        real_time: Pictures come from a live source: a video is recorded so that it plays as fast as it
+            happened, however fast pictures come. Otherwise it has every picture once.
 
     Raises:
         SinkError: there is no such sink, or it cannot be written.
     """
     scheme, separator, _ = uri.partition("://")
     if not separator:
-        return _open_file(uri, fps)
+        return _open_file(uri, fps, real_time)
     if uri == "null://":
         return NullSink()
     if uri == "display://":
@@ -47,14 +53,15 @@ def open_sink(uri: str, *, fps: float, controls: Controls, token: str | None = N
     if scheme == "http":
         from .live_page import LivePage
 
-        return LivePage(uri, controls, token)
+        # An empty setting is none; an empty argument is a mistake, and refused.
+        return LivePage(uri, controls, os.environ.get("FASTCAM_TOKEN") or None if token is None else token)
     raise SinkError(
         f"{uri}: no such output; there are display://, http://[host]:port, null:// and files"
         f"{closest(scheme, SCHEMES)}"
     )
 
 
-def _open_file(name: str, fps: float) -> Sink:
+def _open_file(name: str, fps: float, real_time: bool) -> Sink:
     if not name:
         raise SinkError("the output is an empty text")
     path = Path(name).expanduser()
@@ -64,7 +71,7 @@ def _open_file(name: str, fps: float) -> Sink:
         return NumberedImages(str(path))
     suffix = path.suffix.lower()
     if suffix in CODECS:
-        return VideoFile(path, fps)
+        return VideoFile(path, fps, real_time=real_time)
     if suffix in IMAGE_SUFFIXES:
         return ImageFile(path)
     raise SinkError(

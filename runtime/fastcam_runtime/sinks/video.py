@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,8 @@ CODECS = {
 _RESERVE = 8 * 2**20
 _RESERVE_PER_FRAME = 64
 """Bytes of disk kept free to end the file with: its index, and what is still in memory."""
+_LONGEST_GAP = 2.0
+"""Seconds that are filled by repeating a picture."""
 
 
 def free_space(folder: Path) -> int:
@@ -36,15 +39,34 @@ class VideoFile(Sink):
 
     The size is the first picture's, made even as codecs want it; a picture of another size is fitted in.
     OpenCV does not report a failed write, so the recording ends while there is room left to finish it.
+
+    Args:
+        path: Its suffix chooses the container.
+        fps: The rate that the video declares.
+        real_time: Pictures come as time passes, at whatever rate: they are repeated or left out so that the
+            video plays as fast as it happened. Otherwise every picture is written once.
+        free: Tells how much room a folder has.
+        clock: Tells the time in seconds.
     """
 
-    def __init__(self, path: Path, fps: float, free: Callable[[Path], int] = free_space) -> None:
+    def __init__(
+        self,
+        path: Path,
+        fps: float,
+        *,
+        real_time: bool = False,
+        free: Callable[[Path], int] = free_space,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         prepare_folder(path.parent, str(path))
         self._path = path
         self._part = beside(path)
         # MPEG-4 counts time in at most 65535 ticks per second, so few digits can follow the point.
         self._fps = round(fps, 2) if fps > 60 else round(fps, 3)
+        self._real_time = real_time
         self._free = free
+        self._clock = clock
+        self._started = 0.0
         self._writer: cv2.VideoWriter | None = None
         self._size = (0, 0)
         self._count = 0
@@ -56,8 +78,11 @@ class VideoFile(Sink):
             height, width = picture.shape[:2]
             self._size = (width + width % 2, height + height % 2)
             self._writer = self._open()
-        self._writer.write(fit(picture, self._size))
-        self._count += 1
+            self._started = self._clock()
+        picture = fit(picture, self._size)
+        for _ in range(self._due() if self._real_time else 1):
+            self._writer.write(picture)
+            self._count += 1
 
     def close(self) -> None:
         if self._writer is None:
@@ -71,6 +96,14 @@ class VideoFile(Sink):
             self._part.replace(self._path)
         except OSError as error:
             raise SinkError(f"{self._path}: {error.strerror}; the recording is in {self._part}") from error
+
+    def _due(self) -> int:
+        """How many pictures are missing up to now; a pause or a lost camera is not filled but cut out."""
+        missing = int((self._clock() - self._started) * self._fps) + 1 - self._count
+        if missing > max(1.0, self._fps * _LONGEST_GAP):
+            self._started += (missing - 1) / self._fps
+            missing = 1
+        return max(0, missing)
 
     def _open(self) -> cv2.VideoWriter:
         for codec in CODECS[self._path.suffix.lower()]:

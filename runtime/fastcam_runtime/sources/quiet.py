@@ -9,9 +9,12 @@ import os
 
 import cv2
 
+_SILENT = 0
 _AV_LOG_QUIET = "-8"
 
 if "OPENCV_LOG_LEVEL" not in os.environ:
-    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+    # OpenCV 4 has it at the top, OpenCV 5 among its utilities.
+    set_level = getattr(cv2, "setLogLevel", None) or cv2.utils.logging.setLogLevel
+    set_level(_SILENT)
 # Read by OpenCV when FFmpeg is first used.
 os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", _AV_LOG_QUIET)
