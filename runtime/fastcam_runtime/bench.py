@@ -15,7 +15,7 @@ import onnxruntime as ort
 from . import native as compiled
 from . import system
 from .branch import cut_file
-from .contract import CLASS_INPUT, METADATA_KEY
+from .contract import CLASS_INPUT, METADATA_KEY, ImageInput, Metadata
 from .errors import FastcamError, ModelError
 from .preprocess import Array
 from .session import open_session
@@ -128,13 +128,14 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
         plain = open_variant("plain", model, options, cut_file(model))
     else:
         return [measured]
-    ours, theirs = (
-        [(tensor.shape, tensor.dtype) for name, tensor in variant.feed.items() if name != CLASS_INPUT]
-        for variant in (measured, plain)
-    )
-    if ours != theirs:
-        raise FastcamError(f"{plain.path} takes {_words(theirs)}, {measured.path} takes {_words(ours)}")
     plain.feed = dict(zip(plain.feed, measured.feed.values(), strict=False))
+    try:
+        plain.session.run(None, plain.feed)
+    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
+        takes = _words(plain.session)
+        raise FastcamError(
+            f"{plain.path} takes {takes}, {measured.path} takes {_words(measured.session)}"
+        ) from error
     return [plain, measured]
 
 
@@ -205,11 +206,14 @@ def _feed(session: ort.InferenceSession, path: Path) -> dict[str, Array]:
     """A tensor for every input: random numbers from 0 to 1, or to 255 for bytes, always the same ones."""
     rng = np.random.default_rng(0)
     feed: dict[str, Array] = {}
+    text = session.get_modelmeta().custom_metadata_map.get(METADATA_KEY)
+    image = None if text is None else Metadata.from_json(text).image
     for value in session.get_inputs():
         if value.type not in _DTYPES:
             raise ModelError(f"{path}: no values can be made up for its input {value.name!r} of {value.type}")
         dtype = np.dtype(_DTYPES[value.type])
-        shape = [_size(size, axis) for axis, size in enumerate(value.shape)]
+        known = image if image is not None and image.name == value.name else None
+        shape = [_size(size, axis, known) for axis, size in enumerate(value.shape)]
         if value.name == CLASS_INPUT:
             feed[value.name] = np.full(shape, -1, dtype)
         elif dtype.kind == "f":
@@ -219,15 +223,23 @@ def _feed(session: ort.InferenceSession, path: Path) -> dict[str, Array]:
     return feed
 
 
-def _size(size: int | str | None, axis: int) -> int:
-    """A free dimension is 1 for the batch, else `_FREE_SIZE`."""
+def _size(size: int | str | None, axis: int, image: ImageInput | None) -> int:
+    """The size of an axis; if free, 1 for the batch, else what a grafted file says, else `_FREE_SIZE`."""
     if isinstance(size, int) and size > 0:
         return size
-    return 1 if axis == 0 else _FREE_SIZE
+    if axis == 0:
+        return 1
+    if image is None:
+        return _FREE_SIZE
+    sizes = {"C": image.channels, "H": image.height, "W": image.width}
+    return sizes[image.layout[axis]]
 
 
-def _words(feed: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]) -> str:
-    return " and ".join(f"{'×'.join(map(str, shape))} {dtype}" for shape, dtype in feed)
+def _words(session: ort.InferenceSession) -> str:
+    inputs = [value for value in session.get_inputs() if value.name != CLASS_INPUT]
+    return " and ".join(
+        f"{'×'.join(str(size or '?') for size in value.shape)} {value.type}" for value in inputs
+    )
 
 
 def _sha256(path: Path) -> str:

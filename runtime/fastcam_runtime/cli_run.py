@@ -23,8 +23,10 @@ from .explainer import Explainer
 from .loop import Loop, LoopOptions
 from .model import Model
 from .overlay import BLENDS, Overlay
+from .realtime import RealTime
 from .report import RunReport, check_json_path, write_json
 from .sinks import Sink, open_sink
+from .sinks.video import VideoFile
 from .sources import Source, open_source
 from .views import VIEWS, available_views, output_of
 
@@ -121,10 +123,11 @@ def run(args: argparse.Namespace) -> int:
         source = open_source(args.input, size=args.size, fps=args.fps, flip=args.flip, loop=args.loop)
         opened.callback(source.close)
         sinks: list[Sink] = []
+        fps = source.fps or _DEFAULT_FPS
         for uri in args.outputs or [_default_output()]:
-            sink = open_sink(uri, fps=source.fps or _DEFAULT_FPS, controls=controls, token=args.token)
+            sink = open_sink(uri, fps=fps, controls=controls, token=args.token)
             opened.callback(sink.close)
-            sinks.append(sink)
+            sinks.append(RealTime(sink, fps) if source.live and isinstance(sink, VideoFile) else sink)
         loop = Loop(explainer, source, sinks, controls, overlay, options)
         rss = system.rss_bytes()
         try:

@@ -46,7 +46,7 @@ class Explanation:
     maps: Mapping[str, Array]
     """By output name (`saliency_map`, …): H×W float32 in 0…1; `saliency_lovi` is H×W×3 uint8 RGB."""
     timings: Mapping[str, float]
-    """Milliseconds by stage: `preprocess`, `inference`."""
+    """Milliseconds by stage: `preprocess`, `inference`; of several classes, each one's share."""
     geometry: Geometry
 
 

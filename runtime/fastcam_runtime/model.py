@@ -100,8 +100,10 @@ class Model:
         return session
 
     def describe(self) -> str:
-        """One line about what runs where, once a session is open."""
-        return describe(next(iter(self._sessions.values())), self.path, native=self._native)
+        """One line about what runs where, once a session is open; says so where the maps are approximate."""
+        text = describe(next(iter(self._sessions.values())), self.path, native=self._native)
+        left_out = self.metadata.approximation
+        return f"{text}, approximate maps: {left_out}" if left_out else text
 
     def _look(self) -> tuple[Sequence[str], str | None]:
         """The outputs of the file, and the JSON that the exporter left in it."""
