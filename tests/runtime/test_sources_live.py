@@ -418,6 +418,11 @@ def test_pi_camera_errors(picamera2: list[object], monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(StandInPicamera2, "start", lambda self: 1 / 0)
     with pytest.raises(SourceError, match="csi://0: the camera refuses to start: division by zero"):
         csi.open_csi("0", SourceOptions(), root=tmp_path)
+    monkeypatch.delitem(sys.modules, "picamera2")
+    (tmp_path / "picamera2.py").write_text("raise ValueError('numpy.dtype size changed')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SourceError, match=r"there but cannot be loaded: numpy\.dtype size changed"):
+        csi.open_csi("0", SourceOptions(), root=tmp_path)
     monkeypatch.setitem(sys.modules, "picamera2", None)
     with pytest.raises(
         SourceError, match="OpenCV cannot open a camera module; on a Raspberry Pi it takes picamera2"

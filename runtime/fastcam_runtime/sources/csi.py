@@ -55,6 +55,9 @@ class PicameraGrabber:
                 f"csi://{index}: OpenCV cannot open a camera module; on a Raspberry Pi it takes picamera2 "
                 f"(apt install python3-picamera2, and a venv made with --system-site-packages): {error}"
             ) from error
+        except Exception as error:
+            # As when pip has replaced the numpy that the system's picamera2 was compiled for.
+            raise SourceError(f"csi://{index}: picamera2 is there but cannot be loaded: {error}") from error
         there = len(Picamera2.global_camera_info())
         if index >= there:
             raise SourceError(f"csi://{index}: no such camera; picamera2 finds {there or 'none'}")
