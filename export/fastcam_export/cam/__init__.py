@@ -17,13 +17,15 @@ from ..branch import Branch
 from ..errors import GraftError
 from ..tapping import float_activation
 from .closed_form import find_closed_form, gap_gradcam, gap_gradcam_plus_plus
-from .gradcam import class_channel, gradcam, gradcam_plus_plus, minmax, select_class
+from .gradcam import Features, gradcam, gradcam_plus_plus
 from .gradient import head_gradient
 from .head import Head, find_head, find_logits
 from .inference import infer_head
 from .linear_layer import LinearLayer
 from .outline import outline
 from .rules import supported_operators
+from .selection import class_channel, minmax, select_class
+from .site import static_dims
 
 __all__ = ["METHODS", "class_activation_map", "find_logits", "minmax", "select_class", "supported_operators"]
 
@@ -40,6 +42,7 @@ def class_activation_map(
     method: str = METHODS[0],
     epsilon: float = 0.0,
     tap_shape: Sequence[int | None] = (None, None, None, None),
+    nonnegative: bool = False,
 ) -> ir.Value:
     """Grow the class activation map of one class per image.
 
@@ -52,10 +55,11 @@ def class_activation_map(
         method: One of `METHODS`.
         epsilon: Added to the denominator of Grad-CAM++'s α: 0 in the paper, 1e-7 and 1e-6 elsewhere.
         tap_shape: The tap's shape, None for free dimensions: used where inference does not find it.
+        nonnegative: Whether the tap is known to have no negative values, which saves a few nodes.
 
     Returns:
-        relu(Σₖ weightₖ·Aₖ), float32 [N,h,w], up to a positive factor per image; finite for finite
-        features and weights. Upsample it and apply `minmax`.
+        relu(Σₖ weightₖ·Aₖ), float32 [N,h,w], finite for finite features and gradients. Upsample it and
+        apply `minmax`.
 
     Raises:
         GraftError: The scores do not follow from the tap, or follow through an operator without a rule.
@@ -65,16 +69,28 @@ def class_activation_map(
     logits, _ = find_logits(scores)
     head = find_head(branch.model.graph, tap, logits)
     infer_head(branch.model.graph, head, tap_shape)
+    known = Features(_fixed_size(tap), nonnegative)
     values = float_activation(branch, logits, "cam/logits")
-    selected = branch.call(select_class(branch.opset), wanted_class, values, name="cam/class")
+    selected = branch.call(select_class(branch.opset, logits), wanted_class, values, name="cam/class")
     layer = find_closed_form(head)
     if layer is None:
-        return _general(branch, head, selected, method, epsilon)
-    return _closed_form(branch, head, layer, selected, method, epsilon)
+        return _general(branch, head, selected, method, epsilon, known)
+    return _closed_form(branch, head, layer, selected, method, epsilon, known)
+
+
+def _fixed_size(tap: ir.Value) -> tuple[int, int] | None:
+    *_, height, width = static_dims(tap) or (None, None)
+    return None if height is None or width is None else (height, width)
 
 
 def _closed_form(
-    branch: Branch, head: Head, layer: LinearLayer, selected: ir.Value, method: str, epsilon: float
+    branch: Branch,
+    head: Head,
+    layer: LinearLayer,
+    selected: ir.Value,
+    method: str,
+    epsilon: float,
+    known: Features,
 ) -> ir.Value:
     """SelectClass → ClassWeights → GapGradCam or GapGradCamPlusPlus."""
     op = Ops(branch.opset)
@@ -83,12 +99,15 @@ def _closed_form(
     w = branch.call(step, *inputs, name="cam/weights")
     features = float_activation(branch, head.tap, "cam")
     if method == "gradcam":
-        return branch.call(gap_gradcam(branch.opset), features, w, name="cam/map")
+        return branch.call(gap_gradcam(branch.opset, known), features, w, name="cam/map")
     gap = float_activation(branch, layer.source, "cam/gap")
-    return branch.call(gap_gradcam_plus_plus(branch.opset, epsilon), features, gap, w, name="cam/map")
+    step = gap_gradcam_plus_plus(branch.opset, epsilon, known)
+    return branch.call(step, features, gap, w, name="cam/map")
 
 
-def _general(branch: Branch, head: Head, selected: ir.Value, method: str, epsilon: float) -> ir.Value:
+def _general(
+    branch: Branch, head: Head, selected: ir.Value, method: str, epsilon: float, known: Features
+) -> ir.Value:
     """SelectClass → HeadGradient → GradCam or GradCamPlusPlus."""
     op = Ops(branch.opset)
     gradient, of_class = head_gradient(op, head, selected)
@@ -99,5 +118,5 @@ def _general(branch: Branch, head: Head, selected: ir.Value, method: str, epsilo
     if of_class:
         features = branch.call(class_channel(branch.opset), features, selected, name="cam/channel")
     if method == "gradcam":
-        return branch.call(gradcam(branch.opset), features, g, name="cam/map")
-    return branch.call(gradcam_plus_plus(branch.opset, epsilon), features, g, name="cam/map")
+        return branch.call(gradcam(branch.opset, known), features, g, name="cam/map")
+    return branch.call(gradcam_plus_plus(branch.opset, epsilon, known), features, g, name="cam/map")

@@ -6,13 +6,11 @@ With w the row, gapₖ the mean of channel k and g = w/HW: Grad-CAM's weights ar
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 import onnx_ir as ir
 
 from ..authoring import Ops, Step, make_function
 from ..graph.constants import constant
-from .gradcam import alpha_relu, weighted_sum
+from .gradcam import Features, alpha_relu, weighted_sum, with_epsilon
 from .head import Head
 from .linear_layer import LinearLayer, linear_layer
 from .site import positive_axes, static_dims
@@ -45,30 +43,29 @@ def find_closed_form(head: Head) -> LinearLayer | None:
     return layer
 
 
-def gap_gradcam(opset: int) -> Step:
-    """relu(Σₖ wₖAₖ) from the features A and the class's weights w."""
+def gap_gradcam(opset: int, known: Features) -> Step:
+    """relu(Σₖ wₖAₖ) from the features A and the class's weights w, [N,C]."""
 
     def body(op: Ops, a: ir.Value, w: ir.Value) -> ir.Value:
-        return weighted_sum(op, a, w)
+        return weighted_sum(op, a, w, known)
 
-    doc = "Grad-CAM of a GlobalAveragePool–Linear head, w the class's weights; up to a factor per image."
+    doc = "Grad-CAM of a GlobalAveragePool–Linear head, w the class's weights."
     return Step(make_function("GapGradCam", opset, ["A", "w"], body, output="cam", doc=doc))
 
 
-def gap_gradcam_plus_plus(opset: int, epsilon: float) -> Step:
-    """relu(Σₖ relu(wₖ)/(2 + wₖ·gapₖ + ε(HW)²/wₖ²)·Aₖ), from the features A, their means and w."""
+def gap_gradcam_plus_plus(opset: int, epsilon: float, known: Features) -> Step:
+    """relu(Σₖ relu(wₖ)/(2 + wₖ·gapₖ + ε(HW)²/wₖ²)·Aₖ), from A, its means gap, [N,C] or [N,C,1,1], and w."""
 
     def body(op: Ops, a: ir.Value, gap: ir.Value, w: ir.Value) -> ir.Value:
-        gap = op.Cast(op.Reshape(gap, op.Shape(w)), to=ir.DataType.FLOAT)
-        pixels = op.Cast(op.Div(op.Size(a), op.Size(w)), to=ir.DataType.FLOAT)
-        offset = op.Mul(op.Mul(pixels, pixels), op.attribute("epsilon"))
-        return weighted_sum(op, a, alpha_relu(op, w, gap, offset))
+        def pixels_squared() -> ir.Value:
+            pixels = op.Cast(op.Div(op.Size(a), op.Size(w)), to=ir.DataType.FLOAT)
+            return op.Mul(pixels, pixels)
 
-    doc = "Grad-CAM++ of a GlobalAveragePool–Linear head, w the class's weights; up to a factor per image."
-    function = make_function(
-        "GapGradCamPlusPlus", opset, ["A", "gap", "w"], body, output="cam", attributes=["epsilon"], doc=doc
-    )
-    return Step(function, attributes=MappingProxyType({"epsilon": epsilon}))
+        means = op.Flatten(gap, axis=1)
+        return weighted_sum(op, a, alpha_relu(op, w, means, epsilon, pixels_squared, known), known)
+
+    doc = "Grad-CAM++ of a GlobalAveragePool–Linear head, w the class's weights."
+    return with_epsilon("GapGradCamPlusPlus", opset, ["A", "gap", "w"], body, epsilon, doc)
 
 
 def _is_global_mean(node: ir.Node) -> bool:

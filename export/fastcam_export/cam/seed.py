@@ -54,11 +54,11 @@ def seed(op: Ops, head: Head, class_index: ir.Value) -> Cotangent:
         layer = linear_layer(value, head.path)
         if layer is not None:
             return Cotangent(layer.source, _through(op, layer.rows(op, class_index), g, layer.source), False)
-        site = _step(op, value, _ones(op, forward(value)) if g is None else g, forward, classes)
+        site = _step(op, value, _ones(op, class_index, value) if g is None else g, forward, classes)
         if site is None:
             return Cotangent(value, dense(op, value, g, class_index), of_class=False)
         value, g = site.source, apply_rule(site)
-    return Cotangent(value, _ones(op, forward(value)) if g is None else g, of_class=True)
+    return Cotangent(value, _ones(op, class_index, value) if g is None else g, of_class=True)
 
 
 def dense(op: Ops, value: ir.Value, g: ir.Value | None, class_index: ir.Value) -> ir.Value:
@@ -90,8 +90,10 @@ def _classes(logits: ir.Value) -> int | None:
     return dims[1] if dims is not None and len(dims) > 1 and set(dims[2:]) <= {1} else None
 
 
-def _ones(op: Ops, like: ir.Value) -> ir.Value:
-    return op.Expand(1.0, op.Shape(like))
+def _ones(op: Ops, class_index: ir.Value, logits: ir.Value) -> ir.Value:
+    """The class's slice of the logits' own cotangent: N×1, or N×1×1×1."""
+    rank = len(logits.shape) if logits.shape is not None else 2
+    return op.Expand(1.0, op.Concat(op.Shape(class_index), [1] * (rank - 1), axis=0))
 
 
 def _through(op: Ops, rows: ir.Value, g: ir.Value | None, source: ir.Value) -> ir.Value:

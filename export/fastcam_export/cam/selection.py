@@ -1,0 +1,58 @@
+"""Before and after the map: which class it is of, and its normalisation."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx_ir as ir
+
+from ..authoring import Ops, Step, make_function
+from .site import static_dims
+
+ROUNDING = 1e-6
+"""A map that varies by less, relative to its largest value, is constant: upsampling rounds that much."""
+
+
+def select_class(opset: int, logits: ir.Value) -> Step:
+    """From `saliency_class` [N] or [1] and the logits N×classes(×1×1) to the class of each image, int64 [N].
+
+    A negative number asks for the class with the highest score, a number beyond the last class gives
+    the last one.
+    """
+    dims = static_dims(logits)
+    classes = dims[1] if dims is not None and len(dims) == 2 else None
+
+    def body(op: Ops, wanted: ir.Value, scores: ir.Value) -> ir.Value:
+        if classes is None:
+            scores = op.Flatten(scores, axis=1)
+            last = op.Sub(op.Slice(op.Shape(scores), [1], [2]), 1)
+        else:
+            last = op.const(classes - 1)
+        highest = op.ArgMax(scores, axis=1, keepdims=0)
+        return op.Where(op.Less(wanted, 0), highest, op.Min(wanted, last))
+
+    doc = "The wanted class, or the one with the highest score where −1 is wanted."
+    return Step(make_function("SelectClass", opset, ["wanted", "scores"], body, output="class", doc=doc))
+
+
+def class_channel(opset: int) -> Step:
+    """From features [N,C,h,w] and a class index [N] to the channel of that number, [N,1,h,w]."""
+
+    def body(op: Ops, a: ir.Value, index: ir.Value) -> ir.Value:
+        return op.Unsqueeze(op.GatherND(a, op.Unsqueeze(index, [1]), batch_dims=1), [1])
+
+    doc = "The channel of the selected class, where every class has one of its own."
+    return Step(make_function("ClassChannel", opset, ["A", "class"], body, output="channel", doc=doc))
+
+
+def minmax(opset: int) -> Step:
+    """Min–max of a non-negative map [N,H,W], per image: 0…1, and 0 everywhere for a constant map."""
+
+    def body(op: Ops, cam: ir.Value) -> ir.Value:
+        least = op.reduce("ReduceMin", cam, [1, 2])
+        most = op.reduce("ReduceMax", cam, [1, 2])
+        span = op.Sub(most, least)
+        varies = op.Greater(span, op.Mul(most, ROUNDING))
+        return op.Div(op.Sub(cam, least), op.Where(varies, span, np.float32(np.inf)))
+
+    doc = "(cam − min)/(max − min) per image; 0 where the map is constant."
+    return Step(make_function("MinMax", opset, ["cam"], body, output="normalised", doc=doc))
