@@ -19,6 +19,7 @@ from fastcam_runtime.contract import (
 )
 from onnx_ir.passes.common import InlinePass
 
+from .approximate import Scales, first_channels, thin
 from .branch import Branch
 from .canvas import make_canvas
 from .class_maps import class_maps
@@ -57,33 +58,33 @@ def graft_branch(source: Source, options: Options) -> Grafted:
         GraftError: See `plan`; or an output's name is taken, or a class map cannot be derived.
     """
     found = plan(source, options)
-    weights = scale_weights(options.weights, len(found.taps))
-    names = output_names(tuple(options.outputs), len(found.taps))
+    scales = thin(found.taps, scale_weights(options.weights, len(found.taps)), options.channel_share)
+    names = output_names(tuple(options.outputs), len(scales.taps))
     _refuse_taken_names(found.model, (*names, *((CLASS_INPUT,) if options.class_maps else ())))
-    metadata = describe_graft(source, found, options, weights, names)
+    metadata = describe_graft(source, found, scales, options, names)
 
     branch = Branch(found.model, source.opset)
-    _grow(branch, found, options, weights)
+    _grow(branch, found, scales, options)
     if options.inline:
         _inline(branch)
     branch.append_to(source.proto, {METADATA_KEY: metadata.to_json()})
-    return Grafted(source.proto, metadata, found.taps, source.notes)
+    return Grafted(source.proto, metadata, scales.taps, source.notes)
 
 
-def _grow(branch: Branch, found: Plan, options: Options, weights: Sequence[float]) -> None:
+def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None:
     """The branch itself: one paragraph for each arrow of the method. onnxruntime computes what nobody
     reads, too, so only what the asked outputs need is added."""
     asked = set(options.outputs)
     canvas = make_canvas(branch, found.ends)
-    sizes = [found.fixed_size(tap) for tap in found.taps]
+    sizes = [found.fixed_size(tap) for tap in scales.taps]
 
     maps: list[ir.Value] = []
     if asked & NEED_SCALES:
-        maps = [_scale_map(branch, found, tap, f"scale_{k}", options) for k, tap in enumerate(found.taps, 1)]
+        maps = [_scale_map(branch, found, tap, f"scale_{k}", options) for k, tap in enumerate(scales.taps, 1)]
 
     combined = None
     if asked & NEED_COMBINED:
-        step = combine(opset=branch.opset, sizes=sizes, size=canvas.size, weights=weights)
+        step = combine(opset=branch.opset, sizes=sizes, size=canvas.size, weights=scales.weights)
         combined = branch.call(step, *maps, *canvas.size_input, name="combine/map")
 
     by_class = class_maps(branch, found, options, canvas, combined) if options.class_maps else {}
@@ -108,8 +109,9 @@ def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Optio
     height, width = found.fixed_size(tap)
     before = options.statistic in PRE_ACTIVATION
     x = pre_activation(branch, tap, where) if before else float_activation(branch, tap.value, where)
+    x = first_channels(branch, x, tap, where)
     raw = statistic(
-        options.statistic, opset=branch.opset, channels=tap.shape[1], height=height, width=width,
+        options.statistic, opset=branch.opset, channels=tap.channels, height=height, width=width,
         epsilon=options.epsilon, nonnegative=tap.nonnegative and not before,
     )  # fmt: skip
     s = branch.call(raw, x, name=f"{where}/{options.statistic}")

@@ -63,6 +63,7 @@ def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) ->
         f"preprocess  {pre.order} (x − {list(pre.mean)}) / {list(pre.std)}, {metadata.resize}",
         f"scores      {metadata.scores}  {metadata.scores_are}, {len(metadata.labels) or 'no'} labels",
         f"maps        {metadata.statistic} (epsilon {metadata.epsilon:g}) → {metadata.normalize}",
+        *([f"approximate {metadata.approximation}"] if metadata.approximation else []),
         *([f"class maps  {metadata.cam}"] if metadata.cam else []),
         f"outputs     {', '.join(metadata.outputs)}",
         f"source      sha256 {metadata.source_sha256}",

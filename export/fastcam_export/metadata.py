@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import onnx_ir as ir
 from fastcam_runtime.contract import ImageInput, Metadata, TapInfo
 
+from .approximate import Scales
 from .errors import GraftError
 from .graph.ends import Ends, scores_are
 from .labels import NAMES_KEY, parse_names, resolve_preprocess
@@ -16,7 +15,7 @@ from .plan import Plan
 
 
 def describe_graft(
-    source: Source, found: Plan, options: Options, weights: Sequence[float], outputs: tuple[str, ...]
+    source: Source, found: Plan, scales: Scales, options: Options, outputs: tuple[str, ...]
 ) -> Metadata:
     """The metadata of a graft.
 
@@ -29,7 +28,7 @@ def describe_graft(
     is_uint8 = ends.image.dtype == ir.DataType.UINT8
     taps = tuple(
         TapInfo(tap.name, (None, tap.shape[1], *found.fixed_size(tap)), weight)
-        for tap, weight in zip(found.taps, weights, strict=True)
+        for tap, weight in zip(scales.taps, scales.weights, strict=True)
     )
     return Metadata(
         image=ImageInput(ends.image.name or "", ends.layout, ends.channels, height, width),
@@ -45,6 +44,7 @@ def describe_graft(
         resize=options.resize,
         labels=_labels(ends, options, own.get(NAMES_KEY, "")),
         source_sha256=source.sha256,
+        approximation=scales.approximation,
     )
 
 

@@ -28,6 +28,9 @@ class Options:
     """`prior`, `equal`, `linear` or a list; None takes `prior` for five scales, else `linear`."""
     epsilon: float = 1e-6
     taps: str | Sequence[str] = "auto"
+    channel_share: float | Sequence[float] = 1.0
+    """How much of the channels is read, for all scales or for each; 0 leaves a scale out. Anything but 1 is
+    cheaper and an approximation, and the file says so. `fastcam tune` finds what is worth it."""
     cam: str = "gradcam++"
     cam_epsilon: float = 0.0
     """Added to the denominator of Grad-CAM++ as some code bases do; 0 is the textbook's formula."""

@@ -62,10 +62,17 @@ class Tap:
     why: str
     rejected: tuple[str, ...] = ()
     """Neighbours at the same scale that were not taken, each with its reason."""
+    first: int | None = None
+    """Only this many channels are read, the first ones; None for all of them."""
 
     @property
     def name(self) -> str:
         return self.value.name or ""
+
+    @property
+    def channels(self) -> int:
+        """How many channels the statistic sees."""
+        return self.shape[1] if self.first is None else self.first
 
 
 def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:

@@ -72,7 +72,9 @@ class Preprocess:
         for field in ("mean", "std"):
             values = getattr(self, field)
             if len(values) != channels:
-                raise ModelError(f"preprocess: {field} has {len(values)} values, {self.order} needs {channels}")
+                raise ModelError(
+                    f"preprocess: {field} has {len(values)} values, {self.order} needs {channels}"
+                )
         if any(value == 0 for value in self.std):
             raise ModelError("preprocess: std holds a zero")
 
@@ -127,6 +129,8 @@ class Metadata:
     resize: str = "stretch"
     labels: tuple[str, ...] = ()
     source_sha256: str = ""
+    approximation: str = ""
+    """What the maps leave out of the method to be cheaper, in words; empty for the exact ones."""
     version: int = FORMAT_VERSION
 
     def to_json(self) -> str:
@@ -139,7 +143,9 @@ class Metadata:
             fields: dict[str, Any] = json.loads(text)
             version = fields["version"]
             if version > FORMAT_VERSION:
-                raise ModelError(f"grafted by a newer fastcam (format {version}, this one reads {FORMAT_VERSION})")
+                raise ModelError(
+                    f"grafted by a newer fastcam (format {version}, this one reads {FORMAT_VERSION})"
+                )
             fields["image"] = _build(ImageInput, fields["image"])
             fields["taps"] = tuple(_build(TapInfo, tap) for tap in fields["taps"])
             fields["preprocess"] = _build(Preprocess, fields["preprocess"])
