@@ -21,12 +21,12 @@ _CLASS_MAPS = ("fastcam", "cam", "nonclass", "saliency_map")
 VIEWS: Mapping[str, Sequence[str]] = {
     "overlay": _MAPS,
     "map": _MAPS,
-    "side": _MAPS,
     "lovi": ("lovi",),
     "cam": ("cam",),
     "fastcam": ("fastcam",),
     "nonclass": ("nonclass",),
     "scales": ("scales",),
+    "side": _MAPS,
 }
 """Each view, and the outputs that it can show: the first one that the file has."""
 

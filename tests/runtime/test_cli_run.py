@@ -118,6 +118,18 @@ def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path) -> None:
     assert len(read_video(out)[0]) == 30
 
 
+def test_pictures_of_different_sizes(graft: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    sizes = [(40, 60), (70, 30), (40, 60), (33, 47)]
+    for i, (height, width) in enumerate(sizes):
+        picture = np.full((height, width, 3), 60 * i, np.uint8)
+        cv2.imwrite(str(tmp_path / "in" / f"{i}.png"), picture)
+    out = tmp_path / "out"
+    assert main(["run", str(graft), str(tmp_path / "in"), f"{out}/", "--every", "2", "--smooth", "0.5"]) == 0
+    pictures = [cv2.imread(str(path)) for path in sorted(out.iterdir())]
+    assert [picture.shape[:2] for picture in pictures] == sizes
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_while_recording_leaves_a_video_that_plays(graft: Path, tmp_path: Path, number: int) -> None:
     out, figures = tmp_path / "out.mp4", tmp_path / "figures.json"
