@@ -179,6 +179,7 @@ def stopped_by_signals(controls: Controls) -> Iterator[None]:
 
 
 def parse_size(text: str) -> tuple[int, int]:
+    """Width and height from `640x480`; a type for argparse."""
     match = re.fullmatch(r"(\d+)[x×](\d+)", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, e.g. 640x480")
