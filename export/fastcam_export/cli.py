@@ -1,4 +1,4 @@
-"""The workstation's commands: `fastcam export` and `fastcam inspect`."""
+"""The workstation's commands: `fastcam export`, `fastcam inspect` and `fastcam demo`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from fastcam_runtime.contract import OUTPUTS, PREPROCESS, RESIZE
 
 from .api import export
+from .demo import command as demo_command
 from .errors import GraftError
 from .inspection import describe
 from .labels import read_labels
@@ -33,6 +34,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     _add_export(commands)
     _add_inspect(commands)
+    demo_command.add_parser(commands)
     return parser
 
 

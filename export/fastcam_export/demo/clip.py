@@ -1,0 +1,83 @@
+"""The clip with the map over it, as a video, and the labels seen along it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastcam_runtime import Explainer, Overlay
+from fastcam_runtime.controls import Controls
+from fastcam_runtime.loop import Loop
+from fastcam_runtime.preprocess import Array
+from fastcam_runtime.sinks import Sink, Status
+from fastcam_runtime.sinks.video import VideoFile
+from fastcam_runtime.sources.test_clip import DEFAULT_FPS, TestClip
+from fastcam_runtime.table import format_table
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A label, over the frames in a row that had it."""
+
+    label: str
+    first: int
+    last: int
+    lowest: float
+    highest: float
+    """Its probability, 0…1."""
+
+
+class Witness(Sink):
+    """Shows no picture; remembers what the network said about each.
+
+    Args:
+        seen: Called after each picture with the number of pictures so far.
+    """
+
+    def __init__(self, seen: Callable[[int], None]) -> None:
+        self.labels: list[Seen] = []
+        self._count = 0
+        self._seen = seen
+
+    def write(self, picture: Array, status: Status) -> None:
+        label, index, score = status.label, status.frame, status.score
+        before = self.labels[-1] if self.labels else None
+        if before is not None and before.label == label:
+            low, high = min(before.lowest, score), max(before.highest, score)
+            self.labels[-1] = Seen(label, before.first, index, low, high)
+        else:
+            self.labels.append(Seen(label, index, index, score, score))
+        self._count += 1
+        self._seen(self._count)
+
+
+def record(explainer: Explainer, clip: TestClip, video: Path, progress: Callable[[int], None]) -> list[Seen]:
+    """Play the clip through the loop that `fastcam run` uses, into a video.
+
+    Args:
+        explainer: The model; the view `overlay` must be possible.
+        clip: Read to its end and closed.
+        video: The file to write.
+        progress: Called after each frame with their number so far.
+
+    Returns:
+        The labels in the order of the clip.
+    """
+    witness = Witness(progress)
+    sinks = [VideoFile(video, clip.fps or DEFAULT_FPS), witness]
+    Loop(explainer, clip, sinks, Controls(("overlay",)), Overlay(blend="paper")).run()
+    return witness.labels
+
+
+def format_labels(seen: list[Seen]) -> str:
+    """The table: which label from where to where, and how sure."""
+    rows = [
+        [s.label, _span(f"{s.first}", f"{s.last}"), _span(f"{s.lowest:.0%}", f"{s.highest:.0%}")]
+        for s in seen
+    ]
+    return format_table(["label", "frames", "score"], rows)
+
+
+def _span(first: str, last: str) -> str:
+    return first if first == last else f"{first} … {last}"

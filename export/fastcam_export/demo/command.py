@@ -1,0 +1,76 @@
+"""The options of `fastcam demo`, and what Ctrl-C does to it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+from fastcam_runtime.cli_run import parse_size
+
+from .progress import Progress
+from .show import MODEL, DemoOptions, show
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the sub-command to the parsers of `fastcam`."""
+    command = commands.add_parser(
+        "demo",
+        description="Run the shipped model on the shipped clip: a video with the map over it, a contact sheet "
+        "of every map, the labels seen, and what the maps cost on this machine. Downloads nothing.",
+    )
+    command.add_argument("--out", type=Path, default=DemoOptions.out, metavar="DIR", help="default: demo")
+    command.add_argument(
+        "--frames", type=int, default=DemoOptions.frames, metavar="N", help="of the clip (%(default)s)"
+    )
+    command.add_argument(
+        "--size", type=parse_size, default=DemoOptions.size, metavar="WxH", help="of the frames (640x480)"
+    )
+    command.add_argument("--threads", type=int, metavar="N", help="for the clip (cores, 4 at most)")
+    command.add_argument(
+        "--rounds",
+        type=int,
+        default=DemoOptions.rounds,
+        metavar="N",
+        help="latency: runs of each variant (%(default)s)",
+    )
+    command.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the demo and print what it has to tell."""
+    options = DemoOptions(args.out, args.frames, args.size, args.threads, args.rounds)
+    with _interrupted_once(), Progress(sys.stderr) as progress:
+        text = show(options, progress)
+    model = shlex.quote(str(options.out / MODEL))
+    print(f"\n{text}\n\nyour own camera, as a page: {_program()} run {model} 0 http://:8000")
+
+
+def _program() -> str:
+    """How to call this program again: by its name where the shell finds it, else as it was called."""
+    return "fastcam" if shutil.which("fastcam") else shlex.quote(sys.argv[0])
+
+
+@contextlib.contextmanager
+def _interrupted_once() -> Iterator[None]:
+    """On the first Ctrl-C or SIGTERM stop and clean up, undisturbed by a second one; it takes no second."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

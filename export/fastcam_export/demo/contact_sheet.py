@@ -1,0 +1,195 @@
+"""The contact sheet: a row for each frame, a column for each map, with titles, labels and a legend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from fastcam_runtime import Explanation, Overlay, contract
+from fastcam_runtime.caption import Lettering, plain
+from fastcam_runtime.contract import Metadata
+from fastcam_runtime.preprocess import Array, Rect
+
+from .legend import MUTED, draw_legend, legend_height
+
+FRAME = "frame"
+"""The column that shows the frame itself; every other one shows an output of the file."""
+
+_GROUND = (28, 23, 20)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One frame of the clip, explained."""
+
+    seconds: float
+    frame: Array
+    explanation: Explanation
+
+
+@dataclass(frozen=True)
+class Column:
+    """What each frame is shown as: `FRAME`, or the name of an output."""
+
+    shows: str
+    title: str
+    subtitle: str = ""
+
+
+def columns_for(metadata: Metadata) -> list[Column]:
+    """The frame, then every map of the file in the contract's order."""
+    titles = {
+        contract.MAP: ("saliency map", "all scales"),
+        contract.LOVI: ("LOVI", "which scales"),
+        contract.CAM: ("CAM", metadata.cam or ""),
+        contract.FASTCAM: ("Fast-CAM", "map x CAM"),
+        contract.NONCLASS: ("non-class", "map x (1 - CAM)"),
+    }
+    for k, tap in enumerate(metadata.taps, start=1):
+        titles[contract.scale_output(k)] = (f"scale {k}", f"{tap.shape[3]} x {tap.shape[2]}")
+    return [Column(FRAME, "frame"), *(Column(name, *titles[name]) for name in metadata.outputs)]
+
+
+def pick(columns: Iterable[Column], *shows: str) -> list[Column]:
+    """Some of the columns, in the order of `shows`."""
+    by_output = {column.shows: column for column in columns}
+    return [by_output[name] for name in shows]
+
+
+def draw_sheet(
+    rows: Sequence[Row], columns: Sequence[Column], scales: int, *, tile_width: int, over_frame: bool = False
+) -> Array:
+    """The sheet as a BGR picture.
+
+    Args:
+        rows: At least one; all of one frame size.
+        columns: Enough for the legend below them: five.
+        scales: How many scales the legend names.
+        tile_width: Pixels of each tile; its height follows from the frames, all else from it.
+        over_frame: Draw the maps over a gray frame, instead of alone.
+    """
+    layout = _Layout.lay(rows[0].frame, len(rows), len(columns), tile_width)
+    sheet: Array = np.full((*layout.size, 3), _GROUND, np.uint8)
+    overlay = Overlay(blend="paper")
+    for j, column in enumerate(columns):
+        _write_title(sheet, column, layout.title(j), layout)
+        for i, row in enumerate(rows):
+            _fill(layout.tile(i, j).of(sheet), _picture(column, row, overlay, over_frame))
+    for i, row in enumerate(rows):
+        _write_label(sheet, row, layout.label(i), layout)
+    legend = layout.legend
+    draw_legend(sheet, legend.x, legend.y, tile_width * 3 // 2, layout.small, scales)
+    return sheet
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where everything goes, in pixels. The labels are in a gutter at the left, the legend at the foot."""
+
+    rows: int
+    columns: int
+    tile_width: int
+    tile_height: int
+    gap: int
+    letters: Lettering
+    small: Lettering
+
+    @classmethod
+    def lay(cls, frame: Array, rows: int, columns: int, tile_width: int) -> _Layout:
+        height = max(1, round(tile_width * frame.shape[0] / frame.shape[1]))
+        letters, small = Lettering(max(10, tile_width // 13)), Lettering(max(9, tile_width // 16))
+        return cls(rows, columns, tile_width, height, max(4, tile_width // 24), letters, small)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the sheet."""
+        legend = self.legend
+        return legend.y + legend.height + self._margin, legend.x + legend.width + self._margin
+
+    @property
+    def legend(self) -> Rect:
+        """Below the tiles, from the first of them to the last."""
+        last = self.tile(self.rows - 1, self.columns - 1)
+        top = self._top(self.rows) + self.gap
+        return Rect(self._left, top, last.x + last.width - self._left, legend_height(self.small))
+
+    def title(self, column: int) -> Rect:
+        """The place of a column's title."""
+        tile = self.tile(0, column)
+        return Rect(tile.x, self._margin, tile.width, tile.y - self._margin)
+
+    def label(self, row: int) -> Rect:
+        """The place of a row's label."""
+        return Rect(self._margin, self._top(row), self._left - self.gap - self._margin, self._row_height)
+
+    def tile(self, row: int, column: int) -> Rect:
+        """The place of a picture."""
+        left = self._left + column * (self.tile_width + self.gap)
+        return Rect(left, self._top(row), self.tile_width, self.tile_height)
+
+    @property
+    def _margin(self) -> int:
+        return 2 * self.gap
+
+    @property
+    def _left(self) -> int:
+        """Where the tiles begin."""
+        return self._margin + self.tile_width * 7 // 8
+
+    def _top(self, row: int) -> int:
+        """Where a row begins."""
+        titles = self.letters.height + 2 * self.small.height + 2 * self.gap
+        return self._margin + titles + row * (self._row_height + self.gap)
+
+    @property
+    def _row_height(self) -> int:
+        """That of a tile, or of a label of three lines, score and time beside a flat one."""
+        return max(self.tile_height, 10 * self.letters.height)
+
+
+def _picture(column: Column, row: Row, overlay: Overlay, over_frame: bool) -> Array:
+    """The picture of one tile, at the frame's size."""
+    if column.shows == FRAME:
+        return row.frame
+    saliency, geometry = row.explanation.maps[column.shows], row.explanation.geometry
+    return overlay.draw(row.frame, saliency, geometry) if over_frame else overlay.heat(saliency, geometry)
+
+
+def _fill(tile: Array, picture: Array) -> None:
+    height, width = tile.shape[:2]
+    shrinks = width < picture.shape[1]
+    tile[:] = cv2.resize(
+        picture, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    )
+
+
+def _write_title(sheet: Array, column: Column, place: Rect, layout: _Layout) -> None:
+    letters, small = layout.letters, layout.small
+    baseline = place.y + letters.height
+    letters.put(sheet, letters.fit(column.title, place.width), place.x, baseline)
+    baseline += 2 * small.height
+    small.put(sheet, small.fit(column.subtitle, place.width), place.x, baseline, MUTED)
+
+
+def _write_label(sheet: Array, row: Row, place: Rect, layout: _Layout) -> None:
+    """The label, its score and the frame's time, one below the other."""
+    letters, small = layout.letters, layout.small
+    y = place.y + letters.height
+    for line in _wrap(plain(row.explanation.label), letters, place.width):
+        letters.put(sheet, line, place.x, y)
+        y += 2 * letters.height
+    small.put(sheet, f"{row.explanation.score:.0%}", place.x, y)
+    small.put(sheet, f"{row.seconds:.1f} s", place.x, y + 2 * small.height, MUTED)
+
+
+def _wrap(text: str, letters: Lettering, room: int) -> list[str]:
+    """The text in lines of at most `room` pixels, cut between words; a word alone is shortened."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and letters.width(f"{lines[-1]} {word}") <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(letters.fit(word, room))
+    return lines

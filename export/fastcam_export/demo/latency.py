@@ -1,0 +1,63 @@
+"""What the maps cost here: plain, with the combined map, with every map; in pairs, on one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fastcam_runtime import native, system
+from fastcam_runtime.bench import BenchOptions, Difference, Variant, measure, open_variant
+from fastcam_runtime.branch import cut_file
+from fastcam_runtime.contract import MAP
+from fastcam_runtime.table import format_table
+
+
+def compare(
+    plain: Path, grafted: Path, rounds: int, progress: Callable[[int], None] | None = None
+) -> list[Variant]:
+    """Run the three variants in turn.
+
+    Args:
+        plain: The network as it was.
+        grafted: The same with every map; the variant with the combined map alone is cut out of it.
+        rounds: Runs of each variant.
+        progress: Called after each round with its number; the first ones, below 0, are to warm up.
+
+    Returns:
+        The variants with their samples, `plain` first.
+    """
+    options = BenchOptions(threads=1, provider="cpu", rounds=rounds)
+    variants = [
+        open_variant("plain", plain, options),
+        open_variant(f"with {MAP}", grafted, options, cut_file(grafted, [MAP])),
+        open_variant("with every map", grafted, options),
+    ]
+    measure(variants, rounds, progress)
+    return variants
+
+
+def format_latency(variants: list[Variant]) -> str:
+    """The table: medians, and the differences to the first variant."""
+    plain = variants[0]
+    rows = []
+    for variant in variants:
+        statistics = variant.statistics()
+        cells = [variant.name, f"{statistics['p50']:.2f}", f"{statistics['p90']:.2f}"]
+        if variant is plain:
+            cells += ["", "", ""]
+        else:
+            difference = Difference.between(plain, variant)
+            low, high = difference.interval
+            cells += [
+                f"{difference.median:+.2f}",
+                f"{difference.percent:+.1f} %",
+                f"{low:+.2f} … {high:+.2f}",
+            ]
+        rows.append(cells)
+    table = format_table(["ms per frame", "p50", "p90", "difference", "", "95 % interval"], rows)
+    rounds = len(plain.samples)
+    return (
+        f"{table}\n"
+        f"median of {rounds} rounds and of their differences, one thread, {native.status()}\n"
+        f"{system.cpu_name()}, onnxruntime {system.versions()['onnxruntime']}"
+    )

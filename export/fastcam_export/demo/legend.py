@@ -1,0 +1,89 @@
+"""Legends: the colours of a map's values, and LOVI's colours of scales."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from fastcam_runtime import colormaps
+from fastcam_runtime.caption import Lettering
+from fastcam_runtime.preprocess import Array, Rect
+
+from ..lovi import VIOLET
+
+MUTED = (176, 168, 160)
+"""BGR of everything that is written beside the point."""
+
+
+def legend_height(letters: Lettering) -> int:
+    """Pixels that `draw_legend` needs."""
+    return _bar_height(letters) + 2 * letters.height
+
+
+def draw_legend(sheet: Array, x: int, y: int, width: int, letters: Lettering, scales: int) -> None:
+    """Draw both legends side by side, in place.
+
+    Args:
+        sheet: A BGR picture.
+        x: Left edge.
+        y: Upper edge; `legend_height` tells the lower one.
+        width: That of each of the two bars. With the words beside them they take 3½ times as much.
+        letters: What to write with.
+        scales: How many scales LOVI has the colours of.
+    """
+    height = _bar_height(letters)
+    values = Rect(x, y, width, height)
+    values.of(sheet)[:] = map_colors(values.width, values.height)
+    for i in range(3):
+        _write_tick(sheet, letters, f"{i / 2:g}", values, i / 2)
+    letters.put(sheet, "all maps", *_beside(values, letters, 0.5), MUTED)
+
+    hues = Rect(x + width * 7 // 4, y, width, height)
+    hues.of(sheet)[:] = lovi_colors(hues.width, hues.height)
+    for k in range(scales):
+        _write_tick(sheet, letters, f"{k + 1}", hues, k / max(1, scales - 1))
+    before = hues.x - letters.width("scale") - letters.height
+    letters.put(sheet, "scale", before, _tick_line(hues, letters), MUTED)
+    letters.put(sheet, "LOVI: one scale alone", *_beside(hues, letters, 0), MUTED)
+    letters.put(sheet, "all scales alike", *_beside(hues, letters, 1), MUTED)
+
+
+def map_colors(width: int, height: int) -> Array:
+    """The colours of 0…1 from left to right, height×width×3 BGR."""
+    levels = np.linspace(0, 255, width).round().astype(np.uint8)
+    ramp: Array = cv2.applyColorMap(np.tile(levels, (height, 1)), colormaps.table(colormaps.DEFAULT))
+    return ramp
+
+
+def lovi_colors(width: int, height: int) -> Array:
+    """LOVI's colours at full strength, height×width×3 BGR.
+
+    From left to right the scale, first to last; from top to bottom one scale alone to all alike.
+    """
+    hsv = np.ones((height, width, 3), np.float32)
+    hsv[..., 0] = np.linspace(60 * VIOLET, 0, width)
+    hsv[..., 1] = np.linspace(1, 0, height)[:, None]
+    colors: Array = np.rint(255 * cv2.cvtColor(hsv, cv2.COLOR_HSV2BGR)).astype(np.uint8)
+    return colors
+
+
+def _bar_height(letters: Lettering) -> int:
+    return 3 * letters.height
+
+
+def _write_tick(sheet: Array, letters: Lettering, text: str, bar: Rect, along: float) -> None:
+    """Write below a bar, centred on a part of its width but not beyond its ends."""
+    width = letters.width(text)
+    x = round(bar.x + along * bar.width - width / 2)
+    x = max(bar.x, min(bar.x + bar.width - width, x))
+    letters.put(sheet, text, x, _tick_line(bar, letters), MUTED)
+
+
+def _tick_line(bar: Rect, letters: Lettering) -> int:
+    """The baseline of what is written below a bar."""
+    return bar.y + bar.height + 2 * letters.height
+
+
+def _beside(bar: Rect, letters: Lettering, down: float) -> tuple[int, int]:
+    """Where a line at the right of a bar begins: from its top (0) to its bottom (1)."""
+    baseline = bar.y + letters.height + round(down * (bar.height - letters.height))
+    return bar.x + bar.width + letters.height, baseline

@@ -1,0 +1,60 @@
+"""What is being done: one line that is rewritten on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TextIO
+
+_WIDTH = 24
+_CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """Stages one after the other; each leaves a line with the time it took.
+
+    Use it in a `with` statement: whatever follows then begins on a line of its own.
+
+    Args:
+        stream: Where the lines go, usually `sys.stderr`.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._rewrites = stream.isatty()
+        self._stage = ""
+        self._started = 0.0
+
+    def begin(self, stage: str) -> None:
+        """End the stage before, and begin this one."""
+        self._end()
+        self._stage, self._started = stage, time.monotonic()
+        self._write(f"{stage} … ")
+
+    def update(self, done: int, total: int) -> None:
+        """So much of the stage is done."""
+        if self._rewrites:
+            filled = _WIDTH * done // total
+            bar = "━" * filled + "─" * (_WIDTH - filled)
+            self._write(f"{_CLEAR}{self._stage} … {bar} {done}/{total} ")
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._end()
+        elif self._stage:
+            self._write("\n")
+
+    def _end(self) -> None:
+        if self._stage:
+            again = f"{_CLEAR}{self._stage} … " if self._rewrites else ""
+            self._write(f"{again}{time.monotonic() - self._started:.1f} s\n")
+        self._stage = ""
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()

@@ -1,0 +1,130 @@
+"""Graft, play, draw, measure; then put every result in its place at once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastcam_models import default_model
+from fastcam_runtime import Explainer, FastcamError, SinkError, contract
+from fastcam_runtime.bench import WARM_UP
+from fastcam_runtime.model import Model
+from fastcam_runtime.sinks.atomic import prepare_folder
+from fastcam_runtime.sinks.images import save_image
+from fastcam_runtime.sources.test_clip import DEFAULT_FPS, DEFAULT_FRAMES, DEFAULT_SIZE, TestClip
+
+from ..api import export
+from .clip import Seen, format_labels, record
+from .contact_sheet import FRAME, Row, columns_for, draw_sheet, pick
+from .latency import compare, format_latency
+from .progress import Progress
+
+ROWS = 6
+MODEL = f"{default_model().stem}-fastcam.onnx"
+VIDEO, SHEET, STRIP = "overlay.mp4", "sheet.png", "strip.jpg"
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """How much is shown, and where it is put."""
+
+    out: Path = Path("demo")
+    frames: int = DEFAULT_FRAMES
+    size: tuple[int, int] = DEFAULT_SIZE
+    """Width and height."""
+    threads: int | None = None
+    """Threads for the clip; None for the runtime's default. The latencies are measured on one."""
+    rounds: int = 60
+    """Runs of each variant for the latencies."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("frames", self.frames), ("rounds", self.rounds)):
+            if value < 1:
+                raise FastcamError(f"{name} is {value}: at least 1 is needed")
+
+
+def show(options: DemoOptions, progress: Progress) -> str:
+    """Run the demo.
+
+    The results take their places together at the end: after a failure or an interruption, an earlier
+    run's are still there and nothing else is.
+
+    Returns:
+        What there is to tell: the files, the labels and the latencies.
+
+    Raises:
+        FastcamError: Something cannot be written, or an option is not possible.
+    """
+    clip = TestClip(size=options.size, frames=options.frames)
+    with _published(options.out) as folder:
+        progress.begin(f"graft {default_model().name}")
+        export(default_model(), folder / MODEL, outputs=contract.OUTPUTS)
+        model = Model(folder / MODEL, threads=options.threads)
+
+        progress.begin("draw the contact sheet")
+        _draw(model, clip, options.frames, folder)
+
+        progress.begin("play the clip")
+        explainer = Explainer.of(model, ["saliency_map"])
+        seen = record(explainer, clip, folder / VIDEO, lambda count: progress.update(count, options.frames))
+
+        progress.begin("measure the latency")
+        total = WARM_UP + options.rounds
+        variants = compare(
+            default_model(),
+            folder / MODEL,
+            options.rounds,
+            lambda number: progress.update(number + WARM_UP + 1, total),
+        )
+    return _report(options.out, seen, format_latency(variants))
+
+
+def _draw(model: Model, clip: TestClip, frames: int, folder: Path) -> None:
+    """The contact sheet, and a strip of its first and last row with fewer, larger tiles."""
+    explainer = Explainer.of(model)
+    rows = []
+    for index in sorted({int((i + 0.5) * frames / ROWS) for i in range(ROWS)}):
+        frame = clip.render(index)
+        rows.append(Row(index / (clip.fps or DEFAULT_FPS), frame, explainer(frame)))
+    columns = columns_for(model.metadata)
+    scales = len(model.metadata.taps)
+    save_image(folder / SHEET, draw_sheet(rows, columns, scales, tile_width=192))
+    few = pick(columns, FRAME, contract.MAP, contract.CAM, contract.FASTCAM, contract.LOVI)
+    strip = draw_sheet([rows[0], rows[-1]], few, scales, tile_width=224, over_frame=True)
+    save_image(folder / STRIP, strip)
+
+
+@contextlib.contextmanager
+def _published(out: Path) -> Iterator[Path]:
+    """A hidden folder inside `out`; if all went well its files are moved to `out`. It is gone afterwards."""
+    made = not out.exists()
+    prepare_folder(out, str(out))
+    try:
+        with tempfile.TemporaryDirectory(prefix=".fastcam-", dir=out) as name:
+            folder = Path(name)
+            yield folder
+            for file in folder.iterdir():
+                os.replace(file, out / file.name)
+    except BaseException as error:
+        if made:
+            with contextlib.suppress(OSError):
+                out.rmdir()
+        if isinstance(error, OSError):
+            raise SinkError(f"{error.filename2 or error.filename or out}: {error.strerror}") from error
+        raise
+
+
+def _report(out: Path, seen: list[Seen], latency: str) -> str:
+    files = {
+        VIDEO: "the clip with the map over it",
+        SHEET: "every map, for a few frames of the clip",
+        STRIP: "some maps, for two frames",
+        MODEL: "the network with every map in it",
+    }
+    width = max(len(str(out / name)) for name in files)
+    lines = [f"{str(out / name).ljust(width)}  {what}" for name, what in files.items()]
+    return "\n\n".join(["\n".join(lines), format_labels(seen), latency])
