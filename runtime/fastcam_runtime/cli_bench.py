@@ -18,8 +18,8 @@ _EXAMPLES = """\
 Without --baseline the plain network is cut out of the grafted file itself.
 
 examples:
-  fastcam bench model.fastcam.onnx --threads 1
-  fastcam bench model.fastcam.onnx --baseline model.onnx --rounds 300 --json bench.json
+  fastcam bench model-fastcam.onnx --threads 1
+  fastcam bench model-fastcam.onnx --baseline model.onnx --rounds 300 --json bench.json
 """
 
 
