@@ -43,11 +43,11 @@ OUTPUT  display:// | out.mp4 | frames/%04d.png | folder/ | http://:8000 (live pa
 
 _EXAMPLES = """\
 examples:
-  fastcam run model.fastcam.onnx 0                            the first webcam, in a window
-  fastcam run model.fastcam.onnx 0 http://0.0.0.0:8000        the same as a page for the local network
-  fastcam run model.fastcam.onnx clip.mp4 out.mp4 --view side a video, beside the original
-  fastcam run model.fastcam.onnx photo.jpg out.png --class tabby
-  fastcam run model.fastcam.onnx csi://0 display:// out.mp4 --every 3 --smooth 0.8
+  fastcam run model-fastcam.onnx 0                            the first webcam, in a window
+  fastcam run model-fastcam.onnx 0 http://0.0.0.0:8000        the same as a page for the local network
+  fastcam run model-fastcam.onnx clip.mp4 out.mp4 --view side a video, beside the original
+  fastcam run model-fastcam.onnx photo.jpg out.png --class tabby
+  fastcam run model-fastcam.onnx csi://0 display:// out.mp4 --every 3 --smooth 0.8
 """
 
 

@@ -64,7 +64,7 @@ class Explainer:
         ModelError: The file is missing, damaged, was never grafted or lacks one of `outputs`.
 
     Example:
-        >>> explain = Explainer("model.fastcam.onnx")  # doctest: +SKIP
+        >>> explain = Explainer("model-fastcam.onnx")  # doctest: +SKIP
         >>> explanation = explain(cv2.imread("photo.jpg"))  # doctest: +SKIP
         >>> explanation.label, explanation.maps["saliency_map"].shape  # doctest: +SKIP
         ('koala', (224, 224))

@@ -150,8 +150,6 @@ class Loop:
             raise self._error
         return self.tally
 
-    # ── read ──────────────────────────────────────────────────────────────────────────────────────────────
-
     def _read_all(self) -> None:
         while (read := self._read()) is not None and self._frames.put(read):
             pass
@@ -160,8 +158,6 @@ class Loop:
         started = time.perf_counter()
         frame = self._source.read()
         return None if frame is None else _Read(frame, 1e3 * (time.perf_counter() - started))
-
-    # ── explain ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _explain_all(self) -> None:
         next_frame = self._read if self._source.live else self._frames.get
@@ -197,8 +193,6 @@ class Loop:
                 shown = asked
                 if not self._results.put(self._explain(read, *asked, with_maps=True, again=True)):
                     return
-
-    # ── draw and write ────────────────────────────────────────────────────────────────────────────────────
 
     def _draw_all(self) -> None:
         held: tuple[Array, Status] | None = None
@@ -266,8 +260,6 @@ class Loop:
         span = self._written[-1] - self._written[0]
         return (len(self._written) - 1) / span if span > 0 else 0.0
 
-    # ── threads ───────────────────────────────────────────────────────────────────────────────────────────
-
     def _thread(self, name: str, work: Callable[[], None], output: Handover[Any]) -> threading.Thread:
         """A thread that ends its output when it is done or failed; what it put there is still shown."""
 
@@ -275,7 +267,9 @@ class Loop:
             try:
                 work()
             except BaseException as error:  # raised again by `run`, in the thread of the caller
-                self._error = self._error or error
+                # What fails once everything is being closed fails because of that.
+                if not self._controls.stop.is_set():
+                    self._error = self._error or error
             finally:
                 output.end()
 
