@@ -26,6 +26,7 @@ from .class_maps import class_maps
 from .combine import combine
 from .errors import GraftError
 from .load import Source
+from .lovi import lovi
 from .metadata import describe_graft
 from .normalize import normalize
 from .options import Options
@@ -95,8 +96,6 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
         for k, (value, size) in enumerate(zip(maps, sizes, strict=True), start=1):
             branch.output(value, scale_output(k), (canvas.batch, *size), ir.DataType.FLOAT)
     if "lovi" in asked:
-        from .lovi import lovi
-
         step = lovi(opset=branch.opset, sizes=sizes, size=canvas.size)
         picture = branch.call(step, *maps, *canvas.size_input, name="lovi/rgb")
         branch.output(picture, LOVI, (*canvas.map_shape, 3), ir.DataType.UINT8)
