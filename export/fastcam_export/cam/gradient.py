@@ -36,11 +36,11 @@ def head_gradient(op: Ops, head: Head, class_index: ir.Value) -> tuple[ir.Value,
             if value not in cotangents:
                 continue
             g = cotangents.pop(value)
-            for index, source in enumerate(node.inputs):
-                if source is not None and source in head.path:
-                    arriving = apply_rule(Site(op, node, index, out, g, forward))
-                    known = cotangents.get(source)
-                    cotangents[source] = arriving if known is None else op.Add(known, arriving)
+            ways = [i for i, source in enumerate(node.inputs) if source is not None and source in head.path]
+            # A node that has none reads the picture from within a subgraph; it has no rule either.
+            for site in (Site(op, node, index, out, g, forward) for index in ways or [0]):
+                arriving, known = apply_rule(site), cotangents.get(site.source)
+                cotangents[site.source] = arriving if known is None else op.Add(known, arriving)
     parts = [cotangents[value] for value in head.twins if value in cotangents]
     total = parts[0]
     for part in parts[1:]:

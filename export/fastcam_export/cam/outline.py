@@ -29,9 +29,10 @@ def outline(op: Ops, name: str, result: ir.Value, output: str, doc: str) -> tupl
             if value is not None and value not in inside:
                 inputs.setdefault(value, ir.Value(name=value.name))
                 node.replace_input_with(index, inputs[value])
-    for value in inside:
+    for number, value in enumerate(value for node in body for value in node.outputs):
+        value.name = f"{name}/{number}"  # inputs have the network's names, whatever these are
         value.shape = None  # what the rules noted down is no promise of the function
-    result.name = output
+    result.name = f"{name}/{output}"
     graph = ir.Graph(list(inputs.values()), [result], nodes=body, opset_imports={"": op.opset}, name=name)
     function = ir.Function(DOMAIN, name, graph=graph, attributes=[])
     function.doc_string = doc

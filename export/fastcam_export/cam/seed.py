@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import onnx_ir as ir
 
 from ..authoring import Ops
@@ -62,26 +61,16 @@ def seed(op: Ops, head: Head, class_index: ir.Value) -> Cotangent:
 
 
 def dense(op: Ops, value: ir.Value, g: ir.Value | None, class_index: ir.Value) -> ir.Value:
-    """The cotangent over all classes: 1, or the class's slice `g`, at the class and 0 elsewhere.
+    """The cotangent over all classes: the class's slice `g` there and 0 elsewhere.
 
-    Without `g` the classes are all that `value` has per image.
+    Without `g` it is that of the logits themselves: 1 at the class, which counts all that an image has.
     """
-    shape = op.Shape(value)
     if g is None:
-        flat = op.OneHot(class_index, _number(op, value), [0.0, 1.0])
-        return op.Reshape(flat, shape)
-    one_hot = op.OneHot(class_index, _number(op, value), [0.0, 1.0], axis=1)
+        length = op.Slice(op.Shape(op.Flatten(value, axis=1)), [1], [2])
+        return op.Reshape(op.OneHot(class_index, length, [0.0, 1.0]), op.Shape(value))
     rank = len(value.shape) if value.shape is not None else 2
+    one_hot = op.OneHot(class_index, op.Slice(op.Shape(value), [1], [2]), [0.0, 1.0])
     return op.Mul(op.Reshape(one_hot, [0, 0, *(1,) * (rank - 2)]), g)
-
-
-def _number(op: Ops, value: ir.Value) -> ir.Value:
-    """The number of classes."""
-    dims = static_dims(value)
-    if dims is not None and len(dims) > 1 and dims[1] is not None and set(dims[2:]) <= {1}:
-        return op.const(np.array(dims[1], np.int64))
-    flat = op.Flatten(value, axis=1)
-    return op.Squeeze(op.Slice(op.Shape(flat), [1], [2]), [0])
 
 
 def _classes(logits: ir.Value) -> int | None:
