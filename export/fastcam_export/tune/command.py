@@ -1,0 +1,176 @@
+"""The options of `fastcam tune`, the question which form to write, and the writing."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fastcam_runtime.bench import BenchOptions
+from fastcam_runtime.errors import FastcamError
+from fastcam_runtime.report import check_json_path, write_json
+
+from ..api import export
+from ..arguments import MODEL_HELP, add_map_options, default_target, map_options
+from ..demo.progress import Progress
+from ..errors import GraftError
+from ..load import load
+from ..options import Options
+from ..plan import plan
+from ..streaming import write_model
+from . import report
+from .budget import Budget
+from .measuring import Measured, Workbench
+from .pictures import DEFAULT, read_pictures
+from .tuning import Tuning, tune
+
+NOTHING_WRITTEN = 1
+NONE = "none"
+
+_DESCRIPTION = """\
+Measure on this device what saliency maps cost, and write a file whose maps are within a budget.
+
+The exact forms are measured first: as functions, which run on compiled kernels where these were built, and as
+standard operators. Only if none of them is within the budget, cheaper forms follow: maps without the largest
+scales, or from a part of their channels. These are approximations, and the files say so.
+"""
+
+_EPILOG = """\
+The form that is written is the one of --pick; on a terminal, the one that you name when asked; otherwise the
+cheapest exact form within the budget, or else the approximation within it that is most like the exact map.
+
+exit code: 0 a file was written; 1 none was, as no form is within the budget or you took none; 2 an error
+
+examples:
+  fastcam tune model.onnx --budget 5% --images 'photos/*.jpg'
+  fastcam tune model.onnx --budget 0.5ms --images clip.mp4 --threads 1 --json tune.json
+  fastcam tune model.onnx --budget 5% --pick without-1 --out model-fast.onnx
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the sub-command to the parsers of `fastcam`."""
+    command = commands.add_parser(
+        "tune",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
+    command.add_argument(
+        "--budget", required=True, metavar="B", help="5%% (of the plain network's time), 5, or 0.5ms"
+    )
+    command.add_argument(
+        "--images",
+        default=DEFAULT,
+        metavar="INPUT",
+        help="pictures to compare maps on: 'photos/*.jpg', a folder, clip.mp4, test:// (the built-in clip)",
+    )
+    command.add_argument("--out", type=Path, metavar="FILE", help="default: NAME-fastcam.onnx")
+    command.add_argument("--pick", metavar="NAME", help="write this form, within the budget or not")
+    command.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each form (100)")
+    command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
+    command.add_argument("--no-native", dest="native", action="store_false", help="no compiled kernels")
+    command.add_argument("--json", type=Path, metavar="FILE", help="write everything measured to FILE")
+    add_map_options(command)
+    command.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print the table, ask, write; returns the exit code."""
+    budget = Budget.parse(args.budget)
+    options = BenchOptions(threads=args.threads, rounds=args.rounds, native=args.native)
+    graft_options = map_options(args)
+    out = args.out or default_target(args.model)
+    if args.json is not None:
+        check_json_path(args.json)
+    pictures = read_pictures(args.images)
+    with tempfile.TemporaryDirectory(prefix="fastcam-tune-") as folder:
+        model, shapes = _plain_file(args.model, out, graft_options, Path(folder))
+        workbench = Workbench(model, graft_options, pictures, options)
+        with Progress(sys.stderr) as progress:
+            tuning = tune(shapes, budget, workbench, args.pick, _staged(progress))
+        print(report.text(tuning, workbench.setup(), args.images) + "\n")
+        chosen = _choose(tuning, args.pick)
+        if chosen is not None:
+            export(model, out, **graft_options, **chosen.form.options)
+    if args.json is not None:
+        written = {"picked": chosen.form.name, "file": str(out)} if chosen else {"picked": None, "file": None}
+        write_json(args.json, report.as_dict(tuning, workbench.setup(), args.images) | written)
+    if chosen is None:
+        return NOTHING_WRITTEN
+    print(f"{out}: {chosen.form.name}, {report.describe(chosen)}")
+    return 0
+
+
+def _plain_file(
+    model: str, out: Path, graft_options: Mapping[str, Any], folder: Path
+) -> tuple[Path, list[tuple[int, ...]]]:
+    """The network as a file, made in `folder` where it has none yet, and the shapes of its scales.
+
+    What cannot be written in the end is refused here, before anything is measured.
+    """
+    options = Options(**graft_options)
+    source = load(model, input_shape=options.input_shape)
+    if not out.parent.is_dir():
+        raise GraftError(f"cannot write {out}: there is no folder {out.parent}")
+    if source.path is not None and out.exists() and out.samefile(source.path):
+        raise GraftError(f"{out} is the source file itself: name another file for the result")
+    for note in source.notes:
+        print(f"note: {note}", file=sys.stderr)
+    shapes = [tap.shape for tap in plan(source, options).taps]
+    path = source.path
+    if path is None:
+        path = folder / "original.onnx"
+        write_model(source.proto, path)
+    return path, shapes
+
+
+def _staged(progress: Progress) -> Callable[[str, int, int], None]:
+    """Rounds as stages: each begins when it is first heard of."""
+    begun: set[str] = set()
+
+    def update(stage: str, done: int, total: int) -> None:
+        if stage not in begun:
+            begun.add(stage)
+            progress.begin(f"measure the {stage}")
+        progress.update(done, total)
+
+    return update
+
+
+def _choose(tuning: Tuning, pick: str | None) -> Measured | None:
+    """The form to write: the one picked, the one answered, or the best within the budget."""
+    if pick is not None:
+        return tuning.named(pick)
+    best = tuning.best
+    if best is None:
+        nearest = tuning.cheapest
+        print(
+            f"no form is within the budget of {tuning.budget}; the closest is {nearest.form.name} with "
+            f"{nearest.cost.percent:+.1f} % ({nearest.cost.median:+.3f} ms)",
+            file=sys.stderr,
+        )
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return _ask(tuning, best.form.name if best else NONE)
+    if best is None:
+        print("nothing was written; --pick NAME writes a form all the same", file=sys.stderr)
+    return best
+
+
+def _ask(tuning: Tuning, default: str) -> Measured | None:
+    while True:
+        try:
+            answer = input(f"Write which form, or {NONE}? [{default}] ").strip() or default
+        except EOFError:
+            print()
+            return None
+        if answer == NONE:
+            return None
+        try:
+            return tuning.named(answer)
+        except FastcamError as error:
+            print(error)

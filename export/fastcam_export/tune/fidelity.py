@@ -1,0 +1,72 @@
+"""How like the exact map another one is: rank correlation, and overlap of the most salient pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.floating]
+
+TOP = 0.1
+"""The share of the pixels that a mask of the most salient ones holds."""
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """The likeness of two maps, picture by picture; 1 is the same map."""
+
+    spearman: tuple[float, ...]
+    overlap: tuple[float, ...]
+
+    @classmethod
+    def between(cls, exact: Sequence[Array], other: Sequence[Array]) -> Fidelity:
+        """Compare the maps of the same pictures.
+
+        Args:
+            exact: One map per picture, at least one.
+            other: As many, of the same sizes.
+        """
+        pairs = list(zip(exact, other, strict=True))
+        return cls(tuple(spearman(a, b) for a, b in pairs), tuple(top_overlap(a, b) for a, b in pairs))
+
+    @property
+    def mean(self) -> tuple[float, float]:
+        """Spearman and overlap, averaged over the pictures."""
+        return float(np.mean(self.spearman)), float(np.mean(self.overlap))
+
+    @property
+    def worst(self) -> tuple[float, float]:
+        """Spearman and overlap of the picture that fares worst in each."""
+        return min(self.spearman), min(self.overlap)
+
+
+def ranks(values: Array) -> npt.NDArray[np.float64]:
+    """The rank of each value, from 1; equal values share the average of their ranks."""
+    _, inverse, counts = np.unique(values.ravel(), return_inverse=True, return_counts=True)
+    average = np.cumsum(counts) - (counts - 1) / 2
+    return np.asarray(average[inverse.ravel()], np.float64)
+
+
+def spearman(a: Array, b: Array) -> float:
+    """Spearman's rank correlation of two maps of one size, −1…1.
+
+    A constant map has no order: it correlates with another constant one by 1, with anything else by 0.
+    """
+    first, second = (rank - rank.mean() for rank in (ranks(a), ranks(b)))
+    scale = np.sqrt((first @ first) * (second @ second))
+    if scale == 0:
+        return float(not first.any() and not second.any())
+    return float(np.clip(first @ second / scale, -1, 1))
+
+
+def top_overlap(a: Array, b: Array, share: float = TOP) -> float:
+    """The part of the most salient pixels of `a` that are among the most salient of `b`, 0…1.
+
+    Both masks hold exactly `share` of the pixels (one at least); of equal values the first ones are taken.
+    """
+    count = max(1, round(share * a.size))
+    first, second = (np.argsort(-values.ravel(), kind="stable")[:count] for values in (a, b))
+    return np.intersect1d(first, second, assume_unique=True).size / count

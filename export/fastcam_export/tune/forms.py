@@ -1,0 +1,92 @@
+"""The forms that maps come in: the exact ones, and cheaper ones that are approximations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastcam_runtime.errors import FastcamError, closest
+
+MOST_LEFT_OUT = 3
+"""Scales left out at most."""
+
+LARGE = 0.8
+"""The largest scales that together hold this share of all tapped values are worth thinning."""
+
+SHARES = {"half": 0.5, "quarter": 0.25}
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to graft the maps."""
+
+    name: str
+    exact: bool
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What it adds to the options of the graft."""
+
+
+def exact_forms(kernels: bool) -> list[Form]:
+    """The forms of the method itself.
+
+    Args:
+        kernels: Compiled kernels take the place of functions here. Where none do, the functions run as
+            the same standard operators that the inlined form consists of, and one of the two is enough.
+    """
+    functions = Form("functions", True)
+    return [functions, Form("inline", True, {"inline": True})] if kernels else [functions]
+
+
+def cheaper_forms(shapes: Sequence[tuple[int, ...]]) -> list[Form]:
+    """Approximations, by what they leave out: channels of the largest scales, scales, both.
+
+    `half-1` reads half of the channels of scale 1, `without-1-2` leaves out two scales.
+
+    Args:
+        shapes: N×C×H×W of each scale.
+    """
+    values = [channels * height * width for _, channels, height, width in shapes]
+    by_size = sorted(range(len(shapes)), key=lambda k: -values[k])
+    large = _large(values, by_size)
+    thinned = [dict.fromkeys(group, share) for group in (by_size[:1], large) for share in SHARES.values()]
+    shortened = [
+        dict.fromkeys(by_size[:count], 0.0) for count in range(1, min(MOST_LEFT_OUT, len(shapes) - 1) + 1)
+    ]
+    both = [{by_size[0]: 0.0, **dict.fromkeys(large[1:], share)} for share in SHARES.values()]
+    changes = [*thinned, *shortened[:1], *(both if len(large) > 1 else []), *shortened[1:]]
+    forms = {}
+    for change in changes:
+        shares = tuple(change.get(k, 1.0) for k in range(len(shapes)))
+        forms[shares] = Form(_name(change), False, {"channel_share": shares})
+    return list(forms.values())
+
+
+def find_form(name: str, forms: Sequence[Form]) -> Form:
+    """The form of this name.
+
+    Raises:
+        FastcamError: There is none.
+    """
+    names = [form.name for form in forms]
+    if name not in names:
+        raise FastcamError(f"no form named '{name}'{closest(name, names)}; there are {', '.join(names)}")
+    return forms[names.index(name)]
+
+
+def _large(values: Sequence[int], by_size: Sequence[int]) -> list[int]:
+    found: list[int] = []
+    for k in by_size:
+        if sum(values[i] for i in found) >= LARGE * sum(values):
+            break
+        found.append(k)
+    return found
+
+
+def _name(change: Mapping[int, float]) -> str:
+    words = []
+    for word, share in {"without": 0.0, **SHARES}.items():
+        scales = sorted(k + 1 for k, part in change.items() if part == share)
+        if scales:
+            words.append("-".join([word, *map(str, scales)]))
+    return "+".join(words)

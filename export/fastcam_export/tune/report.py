@@ -1,0 +1,93 @@
+"""What tuning found: a table for the terminal, the same and the raw samples as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from fastcam_runtime.session import count_threads
+from fastcam_runtime.table import format_table
+
+from .measuring import Measured
+from .tuning import Tuning
+
+UNSURE = "?: the budget lies inside the interval; more --rounds, or a device less busy, would tell"
+
+
+def text(tuning: Tuning, setup: Mapping[str, Any], images: str) -> str:
+    """The table, with what it was measured on above and what the forms leave out below."""
+    plain = np.median([one.plain_ms for one in tuning.measured])
+    rows = [_row(tuning, one) for one in tuning.measured]
+    unsure = any(row[-1].endswith("?") for row in rows)
+    head = [
+        "form", "kind", "ms", "95 % interval", "cost", "Spearman", "worst", "top 10 %", "worst",
+        f"≤ {tuning.budget}",
+    ]  # fmt: skip
+    return "\n".join(
+        [
+            f"{setup['cpu']}, {setup['provider']}, {count_threads(setup['threads'])}, "
+            f"{'' if setup['compiled_kernels'] else 'no '}compiled kernels, "
+            f"onnxruntime {setup['versions']['onnxruntime']}",
+            f"cost: median of {setup['rounds']} paired rounds against the plain network ({plain:.3f} ms)",
+            f"likeness to the exact map: mean and worst of {setup['pictures']} pictures of {images}",
+            "",
+            format_table(head, rows),
+            *([UNSURE] if unsure else []),
+            "",
+            *(f"{one.form.name}: {describe(one)}" for one in tuning.measured),
+        ]
+    )
+
+
+def describe(one: Measured) -> str:
+    """What a form is, in words."""
+    if one.form.exact:
+        inline = one.form.options.get("inline")
+        return (
+            "exact, standard operators only" if inline else "exact, on compiled kernels where they are built"
+        )
+    return f"an approximation: {one.approximation}"
+
+
+def as_dict(tuning: Tuning, setup: Mapping[str, Any], images: str) -> dict[str, Any]:
+    """Everything, in plain types."""
+    return {
+        **setup,
+        "images": images,
+        "budget": {"limit": tuning.budget.limit, "unit": tuning.budget.unit},
+        "best": tuning.best.form.name if tuning.best else None,
+        "forms": [
+            {
+                "name": one.form.name,
+                "exact": one.form.exact,
+                "approximation": one.approximation,
+                "within_budget": tuning.budget.allows(one.cost),
+                "difference_ms": vars(one.cost),
+                "spearman": one.fidelity.spearman,
+                "top_overlap": one.fidelity.overlap,
+                "plain_ms": one.plain_ms,
+                "samples_ms": one.samples_ms,
+            }
+            for one in tuning.measured
+        ],
+    }
+
+
+def _row(tuning: Tuning, one: Measured) -> list[str]:
+    (rank, overlap), (worst_rank, worst_overlap) = one.fidelity.mean, one.fidelity.worst
+    low, high = one.cost.interval
+    verdict = "yes" if tuning.budget.allows(one.cost) else "no"
+    close = tuning.budget.is_close(one.cost, float(np.median(one.plain_ms)))
+    return [
+        one.form.name,
+        "exact" if one.form.exact else "approx.",
+        f"{one.cost.median:+.3f}",
+        f"{low:+.3f}…{high:+.3f}",
+        f"{one.cost.percent:+.1f} %",
+        f"{rank:.4f}",
+        f"{worst_rank:.4f}",
+        f"{overlap:.3f}",
+        f"{worst_overlap:.3f}",
+        verdict + "?" * close,
+    ]

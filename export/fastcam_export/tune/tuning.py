@@ -1,0 +1,77 @@
+"""Exact forms first; approximations only where no exact one is within the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .budget import Budget
+from .forms import Form, cheaper_forms, exact_forms, find_form
+from .measuring import Measured, Workbench
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was measured, in the order it was."""
+
+    budget: Budget
+    measured: tuple[Measured, ...]
+
+    @property
+    def best(self) -> Measured | None:
+        """Within the budget: the cheapest exact form, else the most faithful approximation, else nothing."""
+        within = [one for one in self.measured if self.budget.allows(one.cost)]
+        exact = [one for one in within if one.form.exact]
+        if exact:
+            return min(exact, key=lambda one: one.cost.median)
+        return max(within, key=lambda one: one.fidelity.mean, default=None)
+
+    @property
+    def cheapest(self) -> Measured:
+        """The nearest to a budget that nothing meets."""
+        return min(self.measured, key=lambda one: self.budget.spent(one.cost))
+
+    def named(self, name: str) -> Measured:
+        """The measured form of this name.
+
+        Raises:
+            FastcamError: There is none.
+        """
+        form = find_form(name, [one.form for one in self.measured])
+        return next(one for one in self.measured if one.form is form)
+
+
+def tune(
+    shapes: Sequence[tuple[int, ...]],
+    budget: Budget,
+    workbench: Workbench,
+    pick: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Tuning:
+    """Measure the exact forms and, if none is within the budget, the approximations.
+
+    Args:
+        shapes: N×C×H×W of each of the network's taps.
+        budget: What the maps may cost.
+        workbench: Measures.
+        pick: The form that the user wants in any case: an approximation is then measured although an
+            exact form would do, and beside the exact forms only that one is.
+        progress: Called with what is measured, the rounds done, and the rounds in all.
+
+    Raises:
+        FastcamError: `pick` names no form, or a form cannot be grafted or run.
+    """
+    exact, cheaper = exact_forms(workbench.kernels), cheaper_forms(shapes)
+    picked = find_form(pick, [*exact, *cheaper]) if pick is not None else None
+
+    def measure(stage: str, forms: Sequence[Form]) -> list[Measured]:
+        return workbench.measure(forms, lambda n, of: progress(stage, n, of) if progress else None)
+
+    tuning = Tuning(budget, tuple(measure("exact forms", exact)))
+    if picked is not None:
+        cheaper = [] if picked.exact else [picked]
+    elif tuning.best is not None:
+        cheaper = []
+    if not cheaper:
+        return tuning
+    return Tuning(budget, (*tuning.measured, *measure("approximations", cheaper)))
