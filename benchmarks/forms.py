@@ -1,0 +1,105 @@
+"""The files that a network is measured in, and a session for each form that they run in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+from fastcam_export import export
+from fastcam_runtime.contract import MAP
+from fastcam_runtime.native import library_path
+from fastcam_runtime.session import open_session
+
+from .naive import graft_naively
+from .networks import noise_picture
+
+CLASS_MAPS = ("saliency_map", "cam", "fastcam", "nonclass")
+AGREEMENT = 1e-4
+"""Largest difference of a map from the naive graft's, and (relative) of the scores from the plain file's."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """The plain file and what was grafted from it."""
+
+    plain: Path
+    naive: Path
+    grafted: Path
+    """With `saliency_map`."""
+    classes: Path
+    """With `saliency_map` and the class maps."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the maps are computed: from which of the `Files`, with or without the compiled kernels."""
+
+    name: str
+    file: str
+    native: bool = False
+
+
+PLAIN = Form("plain", "plain")
+FORMS = (
+    Form("naive", "naive"),
+    Form("standard", "grafted"),
+    Form("native", "grafted", native=True),
+    Form("standard+classes", "classes"),
+    Form("native+classes", "classes", native=True),
+)
+"""`standard`: the exporter's standard operators; `native`: the same file beside the compiled kernels."""
+
+
+def available_forms(*, classes: bool = True) -> list[Form]:
+    """The forms that can run here, without the native ones where no kernels were built."""
+    built = library_path() is not None
+    return [form for form in FORMS if (built or not form.native) and (classes or form.file != "classes")]
+
+
+def make_files(plain: Path, folder: Path, *, classes: bool = True) -> Files:
+    """Graft `plain` into `folder`, with the exporter and naively."""
+    files = Files(plain, folder / "naive.onnx", folder / "grafted.onnx", folder / "classes.onnx")
+    grafted = export(plain, files.grafted)
+    graft_naively(plain, files.naive, grafted.metadata)
+    if classes:
+        export(plain, files.classes, outputs=CLASS_MAPS)
+    return files
+
+
+def open_form(files: Files, form: Form, threads: int) -> ort.InferenceSession:
+    """A session on the CPU for one form."""
+    path: Path = getattr(files, form.file)
+    return open_session(path, threads=threads, provider="cpu", native=form.native)
+
+
+def runner(session: ort.InferenceSession, size: int) -> Callable[[], list[Any]]:
+    """A call that runs the session on a picture of noise; all outputs are fetched."""
+    feed = {session.get_inputs()[0].name: noise_picture(size)}
+    return lambda: session.run(None, feed)  # type: ignore[no-any-return]
+
+
+def check_equal(sessions: dict[str, ort.InferenceSession], size: int) -> None:
+    """Refuse to time what computes something else: scores as in `plain`, maps as in `naive`.
+
+    Raises:
+        RuntimeError: A form's output differs.
+    """
+    results = {}
+    for name, session in sessions.items():
+        names = [output.name for output in session.get_outputs()]
+        results[name] = dict(zip(names, runner(session, size)(), strict=True))
+    for name, found in results.items():
+        for output, expected in results["plain"].items():
+            span = max(float(np.ptp(expected)), 1e-30)
+            _refuse(name, output, float(np.max(np.abs(found[output] - expected))) / span)
+        if "naive" in results and MAP in found:
+            _refuse(name, MAP, float(np.max(np.abs(found[MAP] - results["naive"][MAP]))))
+
+
+def _refuse(form: str, output: str, error: float) -> None:
+    if not error <= AGREEMENT:
+        raise RuntimeError(f"the form '{form}' computes another '{output}': it is {error:.1e} away")

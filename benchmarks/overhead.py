@@ -1,0 +1,202 @@
+"""What the maps cost: every form of the grafted file against the plain one, network by network.
+
+    python -m benchmarks.overhead --rounds 100 --check
+
+Paired and interleaved in one process: each round runs every form once, and what counts is the median of the
+differences within the rounds. Every form's output is checked before it is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fastcam_runtime.errors import FastcamError
+from fastcam_runtime.table import format_table
+
+from . import report, targets
+from .footprint import footprint
+from .forms import PLAIN, Form, available_forms, check_equal, make_files, open_form, runner
+from .networks import NETWORKS, RESULTS, SIZE, check_name, plain_file
+from .rounds import CLOCKS, Contender, difference, measure, summary
+
+logger = logging.getLogger(__name__)
+
+THREADS = (1, 2)
+SIZES = (160, 224, 320, 480, 640)
+GROWING = ("mobilenet_v2", "resnet50")
+"""The networks that are measured at all `SIZES`."""
+LOADS = 15
+PAUSE = 0.02
+"""Seconds before each run on several threads, for the pools of the other sessions to fall asleep."""
+
+
+@dataclass
+class Measured:
+    """One network at one size on one number of threads."""
+
+    network: str
+    size: int
+    threads: int
+    contenders: list[Contender] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plain file's times, what each form takes beyond them, and what class maps add to that."""
+        plain, *forms = self.contenders
+        by_name = {form.name: form for form in forms}
+        on_top = {
+            name: difference(by_name[name], by_name[f"{name}+classes"], whole=plain)
+            for name in by_name
+            if f"{name}+classes" in by_name
+        }
+        return {
+            "network": self.network, "size": self.size, "threads": self.threads, "plain": summary(plain),
+            "forms": {form.name: difference(plain, form) for form in forms},
+            "classes_on_top": on_top,
+        }  # fmt: skip
+
+
+def measure_network(
+    name: str, size: int, forms: Sequence[Form], options: argparse.Namespace, result: dict[str, Any]
+) -> list[Measured]:
+    """Measure one network on each number of threads; `result` gets its footprint at the usual size."""
+    with tempfile.TemporaryDirectory(dir=RESULTS) as folder:
+        wants_classes = any(form.file == "classes" for form in forms)
+        files = make_files(plain_file(name, size), Path(folder), classes=wants_classes)
+        measured = []
+        for threads in options.threads if size == SIZE else (1,):
+            sessions = {form.name: open_form(files, form, threads) for form in (PLAIN, *forms)}
+            check_equal(sessions, size)
+            one = Measured(name, size, threads)
+            # CPU time says nothing about what threads gain: beyond one, only the wall clock does.
+            clock = options.clock if threads == 1 else "wall"
+            one.contenders = [Contender.of(form, runner(s, size), clock) for form, s in sessions.items()]
+            measure(one.contenders, options.rounds, pause=PAUSE if threads > 1 else 0)
+            logger.info("%s", _line(one))
+            measured.append(one)
+        if size == SIZE and options.loads:
+            result["footprint"][name] = footprint(files, size, loads=options.loads, clock=options.clock)
+        return measured
+
+
+def _line(one: Measured) -> str:
+    figures = one.as_dict()
+    costs = (f"{form} {cost['percent']:+.1f} %" for form, cost in figures["forms"].items())
+    plain = figures["plain"]["median_ms"]
+    return f"{one.network} {one.size}² ×{one.threads}: plain {plain:.2f} ms, {', '.join(costs)}"
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Everything that was asked for; saved and returned."""
+    result: dict[str, Any] = {
+        "config": report.setup(
+            ("onnx", "torch", "torchvision"), rounds=options.rounds, loads=options.loads, clock=options.clock
+        ),
+        "footprint": {},
+    }
+    RESULTS.mkdir(exist_ok=True)
+    measured: list[Measured] = []
+    for name in options.networks:
+        measured += measure_network(name, SIZE, available_forms(), options, result)
+    growing: list[Measured] = []
+    for name in GROWING:
+        for size in options.sizes if name in options.networks else ():
+            growing += measure_network(name, size, available_forms(classes=False), options, result)
+    result["overhead"] = [one.as_dict() for one in measured]
+    result["growth"] = [one.as_dict() for one in growing]
+    result["targets"] = [outcome.as_dict() for outcome in targets.outcomes(result)]
+    samples = [
+        {"network": one.network, "size": one.size, "threads": one.threads,
+         "samples_ms": report.samples_of(one.contenders)}
+        for one in (*measured, *growing)
+    ]  # fmt: skip
+    path = report.save("overhead", result, {"runs": samples})
+    logger.info("saved %s", path)
+    return result
+
+
+def text(result: dict[str, Any]) -> str:
+    """The tables for the terminal."""
+    parts = [report.describe(result["config"])]
+    for kind in ("overhead", "growth"):
+        if result[kind]:
+            parts.append(_cost_table(result[kind]))
+    if result["footprint"]:
+        parts.append(_footprint_table(result["footprint"]))
+    return "\n\n".join(parts)
+
+
+def _cost_table(runs: Sequence[dict[str, Any]]) -> str:
+    forms = list(runs[0]["forms"])
+    head = ["network", "size", "threads", "plain ms", *(f"{form} % (95 %)" for form in forms)]
+    rows = []
+    for one in runs:
+        cells = []
+        for form in forms:
+            cost = one["forms"][form]
+            low, high = cost["interval_percent"]
+            cells.append(f"{cost['percent']:+.1f} ({low:.1f}…{high:.1f})")
+        plain = f"{one['plain']['median_ms']:.2f}"
+        rows.append([NETWORKS[one["network"]].title, f"{one['size']}²", str(one["threads"]), plain, *cells])
+    return format_table(head, rows)
+
+
+def _footprint_table(footprints: dict[str, Any]) -> str:
+    head = ["network", "form", "file +kB", "load ms", "load +%", "peak MB", "peak +MB", "held +MB"]
+    rows = [
+        [
+            NETWORKS[name].title, form, f"{extra['file_growth_bytes'] / 1e3:.1f}",
+            f"{one['load']['median_ms']:.1f}", f"{extra['load']['percent']:+.1f}",
+            f"{one['memory']['peak_bytes'] / 1e6:.1f}", f"{extra['extra_peak_bytes'] / 1e6:+.1f}",
+            f"{extra['extra_held_bytes'] / 1e6:+.1f}",
+        ]
+        for name, one in footprints.items()
+        for form, extra in one["forms"].items()
+    ]  # fmt: skip
+    return format_table(head, rows)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="benchmarks.overhead", description=__doc__.partition("\n")[0])
+    made.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each form (100)")
+    made.add_argument("--networks", type=_names, default=list(NETWORKS), metavar="A,B", help="all")
+    made.add_argument("--threads", type=_numbers, default=list(THREADS), metavar="A,B", help="1,2")
+    made.add_argument(
+        "--sizes", type=_numbers, default=list(SIZES), metavar="A,B", help="of ResNet-50 and MobileNetV2"
+    )
+    made.add_argument("--loads", type=int, default=LOADS, metavar="N", help=f"loads of each form ({LOADS})")
+    made.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a machine that is busy")
+    made.add_argument("--check", action="store_true", help="exit with 1 if a promise is broken")
+    return made
+
+
+def _names(words: str) -> list[str]:
+    return [check_name(word) for word in words.split(",") if word]
+
+
+def _numbers(words: str) -> list[int]:
+    return [int(word) for word in words.split(",") if word]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    try:
+        options = parser().parse_args(arguments)
+        result = run(options)
+    except FastcamError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    found = targets.outcomes(result)
+    print(f"\n{text(result)}\n\n{targets.format_outcomes(found)}")
+    return int(options.check and any(not outcome.kept for outcome in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

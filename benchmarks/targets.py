@@ -1,0 +1,109 @@
+"""What the project promises about cost, and whether a result keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fastcam_runtime.table import format_table
+
+from .networks import NETWORKS
+
+MAP_LIMITS = {
+    "standard": {"resnet50": 3.0, "resnet18": 6.0, "efficientnet_lite0": 25.0, "mobilenet_v2": 25.0},
+    "native": {"resnet50": 1.0, "efficientnet_lite0": 7.0, "mobilenet_v2": 7.0},
+}
+"""Percent of the plain forward pass that `saliency_map` may cost: one thread, 224²."""
+CLASS_MAP_LIMIT = 2.0
+"""Percent that class maps may cost beyond that, where the head is GlobalAveragePool → Linear."""
+LOAD_LIMIT = 20.0
+FILE_LIMIT_PERCENT, FILE_LIMIT_BYTES = 1.0, 200_000
+THREADS_LIMIT = 1.3
+"""Overhead on two threads over that on one, each relative to the plain run on as many."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One promise and what was measured."""
+
+    promise: str
+    measured: float
+    limit: float
+    unit: str
+
+    @property
+    def kept(self) -> bool:
+        return self.measured <= self.limit
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "kept": self.kept}
+
+
+def outcomes(result: Mapping[str, Any]) -> list[Outcome]:
+    """Every promise that the overhead benchmark's result can tell about."""
+    runs = {(run["network"], run["threads"]): run["forms"] for run in result["overhead"]}
+    found = [*_map_costs(runs), *_against_naive(runs), *_class_maps(result["overhead"]), *_threads(runs)]
+    return [*found, *_footprints(result["footprint"])]
+
+
+Runs = Mapping[tuple[str, int], Mapping[str, Any]]
+
+
+def _map_costs(runs: Runs) -> Iterator[Outcome]:
+    for form, limits in MAP_LIMITS.items():
+        for network, limit in limits.items():
+            measured = runs.get((network, 1), {}).get(form)
+            if measured is not None:
+                yield Outcome(f"{_title(network)}, {form}: cost of the map", measured["percent"], limit, "%")
+
+
+def _against_naive(runs: Runs) -> Iterator[Outcome]:
+    for (network, threads), forms in runs.items():
+        for form in ("standard", "native"):
+            if threads == 1 and form in forms and "naive" in forms:
+                naive = forms["naive"]["percent"]
+                text = f"{_title(network)}, {form}: no slower than the naive graft"
+                yield Outcome(text, forms[form]["percent"], naive, "%")
+
+
+def _class_maps(measured: Sequence[Mapping[str, Any]]) -> Iterator[Outcome]:
+    for run in measured:
+        if run["threads"] != 1 or not NETWORKS[run["network"]].linear_head:
+            continue
+        for form, extra in run["classes_on_top"].items():
+            text = f"{_title(run['network'])}, {form}: class maps on top"
+            yield Outcome(text, extra["percent"], CLASS_MAP_LIMIT, "%")
+
+
+def _threads(runs: Runs) -> Iterator[Outcome]:
+    for (network, threads), forms in runs.items():
+        for form in ("standard", "native"):
+            alone = runs.get((network, 1), {}).get(form)
+            if threads == 2 and form in forms and alone is not None:
+                text = f"{_title(network)}, {form}: cost on two threads over that on one"
+                yield Outcome(text, forms[form]["percent"] / alone["percent"], THREADS_LIMIT, "×")
+
+
+def _footprints(footprints: Mapping[str, Any]) -> Iterator[Outcome]:
+    for network, measured in footprints.items():
+        for form, extra in measured["forms"].items():
+            yield Outcome(f"{_title(network)}, {form}: load time", extra["load"]["percent"], LOAD_LIMIT, "%")
+        growth = measured["forms"]["standard"]["file_growth_bytes"]
+        limit = max(FILE_LIMIT_BYTES, FILE_LIMIT_PERCENT / 100 * measured["file_bytes"])
+        yield Outcome(f"{_title(network)}: file growth", growth / 1e3, limit / 1e3, "kB")
+
+
+def _title(network: str) -> str:
+    return NETWORKS[network].title
+
+
+def format_outcomes(found: Sequence[Outcome]) -> str:
+    """The promises as a table, the broken ones first and marked."""
+    rows = [
+        [outcome.promise, f"{outcome.measured:.2f} {outcome.unit}", f"{outcome.limit:.2f} {outcome.unit}",
+         "kept" if outcome.kept else "MISSED"]
+        for outcome in sorted(found, key=lambda outcome: outcome.kept)
+    ]  # fmt: skip
+    missed = sum(not outcome.kept for outcome in found)
+    return f"{format_table(['promise', 'measured', 'limit', ''], rows)}\n{missed} of {len(found)} missed"
