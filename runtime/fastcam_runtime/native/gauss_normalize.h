@@ -62,9 +62,13 @@ static void gauss_normalize(const float *s, size_t count, float *out)
     if (count == 0)
         return;
     moments(s, count, &mean, &variance);
-    /* A map that is not finite has no distribution either. */
-    double scale = variance > 0 && variance <= 1.7976931348623157e308 ? 1 / sqrt(2 * variance) : 0;
-    mean = scale > 0 ? mean : 0;
+    /* A constant map has no distribution, nor has one that is not finite. */
+    if (!(variance > 0 && variance <= 1.7976931348623157e308)) {
+        for (size_t p = 0; p < count; p++)
+            out[p] = 0.5f;
+        return;
+    }
+    double scale = 1 / sqrt(2 * variance);
     for (size_t p = 0; p < count; p++)
-        out[p] = scale > 0 ? 0.5f + 0.5f * erf_of((float)(((double)s[p] - mean) * scale)) : 0.5f;
+        out[p] = 0.5f + 0.5f * erf_of((float)(((double)s[p] - mean) * scale));
 }

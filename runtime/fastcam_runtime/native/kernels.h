@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pixels that one call of `smoe_planes` takes at most: what it keeps per pixel stays in the first-level cache. */
-#define SMOE_TILE 512
+/* Pixels that one call of `smoe_planes` takes at most. What it keeps of them stays in the first-level cache, and
+ * the rows that it reads are long enough for the processor to see them coming. */
+#define SMOE_TILE 1024
 
 /* One map of a combination. Output row y lies `row_fraction[y]` of the way from row `row[y]` to the next, and so
  * do the columns. `row[y]` is the last row only where there is but one. */
@@ -31,20 +32,12 @@ typedef struct {
 } Kernels;
 
 extern const Kernels fastcam_kernels_generic;
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__)
 #define FASTCAM_HAVE_AVX2
 extern const Kernels fastcam_kernels_avx2;
 #endif
 
 /* The fastest kernels that this processor can run. */
-static inline const Kernels *fastcam_kernels(void)
-{
-#ifdef FASTCAM_HAVE_AVX2
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &fastcam_kernels_avx2;
-#endif
-    return &fastcam_kernels_generic;
-}
+const Kernels *fastcam_kernels(void);
 
 #endif

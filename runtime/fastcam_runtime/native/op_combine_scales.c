@@ -15,27 +15,23 @@ typedef struct {
     float *out;
 } Work;
 
-/* Where `size` output pixels read `length` source pixels: p = (i + ½)·length/size − ½, kept inside the map, as
- * a pixel, never the last of several, and the way from it to the next.
- * In integers, p = numerator/(2·size); its whole part and rest grow with i, so nothing is divided in the loop. */
+/* Where `size` output pixels read `length` source pixels: (i + ½)·length/size − ½, kept inside the map, as a
+ * pixel, never the last of several, and the way from it to the next. */
 static void fill_positions(size_t length, size_t size, int32_t *pixel, float *fraction)
 {
-    const double share = 1 / (2 * (double)size);
-    const size_t last = length > 1 ? length - 2 : 0;
-    size_t whole = 0, rest = 0, behind = size; /* numerator = (2i + 1)·length − size */
-    for (size_t i = 0; i < size; i++) {
-        rest += i == 0 ? length : 2 * length;
-        size_t used = rest < behind ? rest : behind;
-        behind -= used;
-        rest -= used;
-        while (rest >= 2 * size) {
-            rest -= 2 * size;
-            whole++;
-        }
-        pixel[i] = (int32_t)(whole < last ? whole : last);
-        fraction[i] = whole > last ? 1 : (float)((double)rest * share);
+    const double step = (double)length / (double)size, end = (double)(length - 1);
+    const int32_t last = length > 1 ? (int32_t)length - 2 : 0;
+    for (int32_t i = 0; i < (int32_t)size; i++) {
+        double at = (i + 0.5) * step - 0.5;
+        at = at > 0 ? at : 0;
+        at = at < end ? at : end;
+        int32_t whole = (int32_t)at < last ? (int32_t)at : last;
+        pixel[i] = whole;
+        fraction[i] = (float)(at - whole);
     }
 }
+
+static int is_length(int64_t length) { return length > 0 && length <= INT32_MAX; }
 
 static size_t bands_of(const Work *work) { return (work->height + BAND - 1) / BAND; }
 
@@ -73,7 +69,7 @@ static OrtStatus *read_layers(Work *work, const OrtKernelContext *context, const
     for (size_t k = 0; k < work->count; k++) {
         Tensor map;
         TRY(read_input(api, context, k, ORT_FLOAT, &map));
-        if (map.rank != 3 || map.dims[1] < 1 || map.dims[2] < 1 || (size_t)map.dims[0] != work->images)
+        if (map.rank != 3 || (size_t)map.dims[0] != work->images || !is_length(map.dims[1]) || !is_length(map.dims[2]))
             FAIL("a map to interpolate is not [N,h,w] with the same N as the others");
         size_t height = (size_t)map.dims[1], width = (size_t)map.dims[2];
         fill_positions(height, work->height, pixels, fractions);
@@ -96,8 +92,8 @@ static OrtStatus *interpolate(const Setting *setting, OrtKernelContext *context,
     Tensor map;
     Work work = {setting, 0, (size_t)height, (size_t)width, count, NULL, NULL, NULL};
     TRY(read_input(api, context, 0, ORT_FLOAT, &map));
-    if (map.rank != 3 || height < 0 || width < 0)
-        FAIL("a map to interpolate is not [N,h,w], or its new size is negative");
+    if (map.rank != 3 || height > INT32_MAX || width > INT32_MAX || height < 0 || width < 0)
+        FAIL("a map to interpolate is not [N,h,w], or its new size is not one");
     work.images = (size_t)map.dims[0];
     TRY(make_output(api, context, map.dims[0], height, width, &work.out));
     if (work.images == 0 || height == 0 || width == 0)

@@ -4,18 +4,16 @@
  * product the exponent is added and the mantissa, in [1, 2), multiplied: two logarithms per pixel remain.
  * Where log2 m − mean log2 y comes out small it is a difference of nearly equal numbers, and where values are
  * outlandish the product of four would leave the floats: both go the slow way, through deviations from the mean
- * in double precision. A NaN counts as 0. The result is finite and ≥ 0, and exactly 0 for equal channels. */
-#ifndef FASTCAM_SMOE_SCALE_H
-#define FASTCAM_SMOE_SCALE_H
-
+ * in double precision. A NaN counts as 0, and a column with an infinity gives 0. The result is always finite and
+ * ≥ 0, and exactly 0 for equal channels. */
 #include "kernels.h"
 
 #include <string.h>
 
 enum {
-    GROUP = 4,        /* factors of a product */
-    CHUNK = 16,       /* pixels that go the slow way together */
-    BLOCK = 32,       /* channels summed in float before they are added in double */
+    GROUP = 4,  /* factors of a product */
+    CHUNK = 16, /* pixels that go the slow way together */
+    BLOCK = 32, /* channels summed in float before they are added in double */
     EXPONENT_BIAS = 127,
 };
 
@@ -111,17 +109,16 @@ static inline double excess(double y, double mean, double inverse)
 }
 
 /* The slow way, for up to CHUNK pixels: m/ln 2 · mean(d − log(1 + d)), d = y/m − 1. Every term is ≥ 0. */
-static void smoe_exact(const float *x, size_t channel_stride, size_t pixel_stride, size_t channels,
-                       size_t count, float epsilon, float *out)
+static void smoe_exact(const float *x, size_t stride, size_t channels, size_t count, float epsilon, float *out)
 {
     double mean[CHUNK] = {0}, inverse[CHUNK], sum[CHUNK] = {0};
     float low[CHUNK], high[CHUNK];
     for (size_t p = 0; p < count; p++)
-        low[p] = high[p] = max0(x[p * pixel_stride]);
+        low[p] = high[p] = max0(x[p]);
     for (size_t c = 0; c < channels; c++) {
-        const float *row = x + c * channel_stride;
+        const float *row = x + c * stride;
         for (size_t p = 0; p < count; p++) {
-            float v = max0(row[p * pixel_stride]);
+            float v = max0(row[p]);
             low[p] = v < low[p] ? v : low[p];
             high[p] = v > high[p] ? v : high[p];
             mean[p] += (double)v;
@@ -134,9 +131,9 @@ static void smoe_exact(const float *x, size_t channel_stride, size_t pixel_strid
         differ |= low[p] < high[p];
     }
     for (size_t c = 0; differ && c < channels; c++) {
-        const float *row = x + c * channel_stride;
+        const float *row = x + c * stride;
         for (size_t p = 0; p < count; p++)
-            sum[p] += excess((double)max0(row[p * pixel_stride]) + (double)epsilon, mean[p], inverse[p]);
+            sum[p] += excess((double)max0(row[p]) + (double)epsilon, mean[p], inverse[p]);
     }
     for (size_t p = 0; p < count; p++) {
         double s = mean[p] / 0.6931471805599453 * sum[p] / (double)channels;
@@ -165,8 +162,8 @@ static void finish_columns(const Columns *columns, size_t channels, int32_t bias
 }
 
 /* Send every CHUNK that holds a −1, or all of them, the slow way. */
-static void repair_columns(const float *x, size_t channel_stride, size_t pixel_stride, size_t channels,
-                           size_t count, float epsilon, int all, float *out)
+static void repair_columns(const float *x, size_t stride, size_t channels, size_t count, float epsilon, int all,
+                           float *out)
 {
     for (size_t p = 0; p < count; p += CHUNK) {
         size_t n = count - p < CHUNK ? count - p : CHUNK;
@@ -174,7 +171,7 @@ static void repair_columns(const float *x, size_t channel_stride, size_t pixel_s
         for (size_t i = p; !all && i < p + n; i++)
             found |= out[i] < 0;
         if (found)
-            smoe_exact(x + p * pixel_stride, channel_stride, pixel_stride, channels, n, epsilon, out + p);
+            smoe_exact(x + p, stride, channels, n, epsilon, out + p);
     }
 }
 
@@ -207,12 +204,12 @@ static void gather_eight(Columns *columns, const float *x, size_t stride, size_t
 }
 
 /* Multiply one channel of each pixel into the columns. */
-static void gather_one(Columns *columns, const float *x, size_t pixel_stride, size_t count, float epsilon)
+static void gather_one(Columns *columns, const float *x, size_t count, float epsilon)
 {
     float *restrict sum = columns->sum, *restrict mantissa = columns->mantissa;
     int32_t *restrict exponent = columns->exponent;
     for (size_t p = 0; p < count; p++) {
-        float y = lifted(x[p * pixel_stride], epsilon);
+        float y = lifted(x[p], epsilon);
         sum[p] += y;
         exponent[p] += exponent_of(y);
         mantissa[p] *= mantissa_of(y);
@@ -242,13 +239,11 @@ static void smoe_planes(const float *x, size_t stride, size_t channels, size_t c
             for (; c + 2 * GROUP <= end; c += 2 * GROUP, bias += 2 * EXPONENT_BIAS)
                 gather_eight(&columns, x + c * stride, stride, count, epsilon);
             for (; c < end; c++, bias += EXPONENT_BIAS)
-                gather_one(&columns, x + c * stride, 1, count, epsilon);
+                gather_one(&columns, x + c * stride, count, epsilon);
             settle(&columns, count);
             bias += EXPONENT_BIAS;
         }
         finish_columns(&columns, channels, bias, count, out);
     }
-    repair_columns(x, stride, 1, channels, count, epsilon, !fast, out);
+    repair_columns(x, stride, channels, count, epsilon, !fast, out);
 }
-
-#endif
