@@ -1,0 +1,162 @@
+"""Class maps of the grafted file: outputs, the class input, batches, real weights and real photos."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import fastcam_models
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from fastcam_export import GraftError, export, graft
+from fastcam_runtime import Explainer
+from networks import small_cnn
+from oracle import method
+from shared_data import shared
+
+CLASS_MAPS = ["saliency_map", "cam", "fastcam", "nonclass"]
+
+
+def session(model: onnx.ModelProto) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def pictures(count: int) -> np.ndarray:
+    return np.random.default_rng(3).standard_normal((count, 3, 64, 64)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def batched() -> ort.InferenceSession:
+    return session(graft(small_cnn("float[N,3,64,64] input"), outputs=CLASS_MAPS))
+
+
+def run(model: ort.InferenceSession, x: np.ndarray, *classes: int) -> dict[str, np.ndarray]:
+    names = [output.name for output in model.get_outputs()]
+    feeds = {"input": x} | ({"saliency_class": np.array(classes, np.int64)} if classes else {})
+    return dict(zip(names, model.run(names, feeds), strict=True))
+
+
+def test_products_are_not_renormalised(batched: ort.InferenceSession) -> None:
+    result = run(batched, pictures(2))
+    combined, cam = result["saliency_map"], result["saliency_cam"]
+    assert cam.min(axis=(1, 2)) == pytest.approx(0)
+    assert cam.max(axis=(1, 2)) == pytest.approx(1)
+    np.testing.assert_allclose(result["saliency_fastcam"], combined * cam, atol=1e-6)
+    np.testing.assert_allclose(result["saliency_nonclass"], combined * (1 - cam), atol=1e-6)
+
+
+def test_the_class_need_not_be_fed_and_defaults_to_the_best(batched: ort.InferenceSession) -> None:
+    assert [i.name for i in batched.get_inputs()] == ["input"]
+    x = pictures(3)
+    default = run(batched, x)
+    best = default["logits"].argmax(axis=1)
+    for feeds in ((-1, -1, -1), tuple(best)):
+        np.testing.assert_array_equal(run(batched, x, *feeds)["saliency_cam"], default["saliency_cam"])
+
+
+def test_each_image_of_a_batch_has_its_own_class(batched: ort.InferenceSession) -> None:
+    x = pictures(3)
+    together = run(batched, x, 2, -1, 7)["saliency_cam"]
+    for i, index in enumerate((2, -1, 7)):
+        np.testing.assert_allclose(
+            together[i], run(batched, x[i : i + 1], index)["saliency_cam"][0], atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("outputs", [["cam"], ["fastcam"], ["nonclass"]])
+def test_only_what_is_asked_for_is_added(outputs: list[str]) -> None:
+    grafted = graft(small_cnn(), outputs=outputs)
+    assert [o.name for o in grafted.graph.output] == ["logits", f"saliency_{outputs[0]}"]
+    calls = {node.op_type for node in grafted.graph.node if node.domain == "fastcam"}
+    assert ("SmoeScale" in calls) == (outputs != ["cam"])
+
+
+def test_free_sizes() -> None:
+    model = session(graft(small_cnn("float[N,3,H,W] input"), outputs=["cam"]))
+    for shape in ((1, 3, 48, 80), (2, 3, 65, 33)):
+        x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+        cam = run(model, x)["saliency_cam"]
+        assert cam.shape == (shape[0], *shape[2:])
+        assert np.isfinite(cam).all()
+
+
+def test_a_head_with_an_unknown_operator_names_it_and_what_still_works() -> None:
+    model = small_cnn()
+    model.graph.node[-1].output[0] = "raw"
+    model.graph.node.append(onnx.helper.make_node("CumSum", ["raw", "axis"], ["logits"], name="odd one"))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(1), "axis"))
+    with pytest.raises(GraftError, match=r"CumSum.*saliency_map|saliency_map.*CumSum"):
+        graft(model, outputs=["cam"])
+    assert graft(model, outputs=["saliency_map"])
+
+
+@pytest.mark.parametrize("name", ["gradcam++", "gradcam"])
+def test_the_shipped_network_equals_autograd(name: str) -> None:
+    """Real weights, a real photo: Grad-CAM of torch's own backward pass in float64."""
+    torch = pytest.importorskip("torch")
+    cam_harness = pytest.importorskip("cam_harness")
+    from fastcam_models import build
+
+    try:
+        network = build.load(build.RECIPES["efficientnet-lite0"])
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    clip = Path(fastcam_models.__file__).parents[1] / "runtime/fastcam_runtime/sources/clip"
+    rgb = cv2.resize(cv2.imread(str(clip / "chelsea.jpg")), (224, 224))[..., ::-1]
+    x = ((rgb.astype(np.float32) - 127) / 128).transpose(2, 0, 1)[None]
+
+    network = network.double().eval()
+    features = []
+    network.head.register_forward_hook(lambda _m, _i, output: features.append(output.detach().numpy()))
+    with torch.no_grad():
+        scores = network(torch.tensor(x, dtype=torch.float64)).numpy()[0]
+    (a,) = features
+
+    def head(values):  # type: ignore[no-untyped-def]
+        return network.classifier(values.mean(dim=(2, 3)))
+
+    grafted = session(graft(build.build("efficientnet-lite0", half=False), outputs=["cam"], cam=name))
+    for index in (int(scores.argmax()), 967, 0, 500):
+        g = cam_harness.autograd(head, a, np.array([index]))
+        # Min–max comes after the interpolation, so the textbook's map is brought to size first.
+        expected = cam_harness.normalise(method.bilinear(cam_harness.textbook_cam(a, g, name), 224, 224))
+        np.testing.assert_allclose(run(grafted, x, index)["saliency_cam"], expected, atol=1e-4)
+
+
+DOG, CAT = (75, 0, 165, 140), (45, 118, 190, 224)
+"""Left, top, right, bottom of the two animals in the picture, drawn by hand."""
+
+
+@pytest.mark.parametrize("cam", ["gradcam++", "gradcam"])
+@pytest.mark.parametrize("model", ["mobilenet_v2", "efficientnet-lite0"])
+def test_the_maps_of_two_classes_point_at_two_objects(model: str, cam: str, tmp_path: Path) -> None:
+    shipped = model == "efficientnet-lite0"
+    source = fastcam_models.default_model() if shipped else shared(f"models/{model}.onnx")
+    labels = None if shipped else shared("imagenet_labels.txt").read_text().splitlines()
+    export(source, tmp_path / "m.onnx", outputs=["cam", "fastcam"], cam=cam, labels=labels)
+    explain = Explainer(tmp_path / "m.onnx", threads=1)
+    frame = cv2.imread(str(shared("photos/extra_cat_dog.png")))
+    dog, cat = explain.explain(frame, classes=["boxer", "tiger cat"])
+    for explanation, own, other in ((dog, DOG, CAT), (cat, CAT, DOG)):
+        weight = explanation.maps["saliency_cam"]
+        assert inside(np.unravel_index(np.argmax(weight), weight.shape), own)
+        assert mass(weight, own) > mass(weight, other)
+        # Grad-CAM++ knows only what speaks for a class; Grad-CAM also what speaks against it.
+        if cam == "gradcam":
+            assert mass(weight, own) > 2 * mass(weight, other)
+            fine = explanation.maps["saliency_fastcam"]
+            assert inside(np.unravel_index(np.argmax(fine), fine.shape), own)
+
+
+def inside(peak: tuple[np.intp, ...], box: tuple[int, int, int, int]) -> bool:
+    y, x = peak
+    return bool(box[0] <= x < box[2] and box[1] <= y < box[3])
+
+
+def mass(weight: np.ndarray, box: tuple[int, int, int, int]) -> float:
+    left, top, right, bottom = box
+    return float(weight[top:bottom, left:right].mean())
