@@ -22,8 +22,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the sub-command to the parsers of `fastcam`."""
     command = commands.add_parser(
         "demo",
-        description="Run the shipped model on the shipped clip: a video with the map over it, a contact sheet "
-        "of every map, the labels seen, and what the maps cost on this machine. Downloads nothing.",
+        description="Run the shipped model on the shipped clip: a video with the map over it, a contact "
+        "sheet of every map, the labels seen, and what the maps cost on this machine. Downloads nothing.",
     )
     command.add_argument("--out", type=Path, default=DemoOptions.out, metavar="DIR", help="default: demo")
     command.add_argument(
@@ -59,7 +59,7 @@ def _program() -> str:
 
 @contextlib.contextmanager
 def _interrupted_once() -> Iterator[None]:
-    """On the first Ctrl-C or SIGTERM stop and clean up, undisturbed by a second one; it takes no second."""
+    """Stop on the first Ctrl-C or SIGTERM; further ones do not disturb the cleaning up, which is quick."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         for each in before:

@@ -35,7 +35,7 @@ def draw_legend(sheet: Array, x: int, y: int, width: int, letters: Lettering, sc
     values.of(sheet)[:] = map_colors(values.width, values.height)
     for i in range(3):
         _write_tick(sheet, letters, f"{i / 2:g}", values, i / 2)
-    letters.put(sheet, "all maps", *_beside(values, letters, 0.5), MUTED)
+    letters.put(sheet, "every map but LOVI", *_beside(values, letters, 0.5), MUTED)
 
     hues = Rect(x + width * 7 // 4, y, width, height)
     hues.of(sheet)[:] = lovi_colors(hues.width, hues.height)

@@ -66,7 +66,7 @@ def show(options: DemoOptions, progress: Progress) -> str:
         model = Model(folder / MODEL, threads=options.threads)
 
         progress.begin("draw the contact sheet")
-        _draw(model, clip, options.frames, folder)
+        draw_pictures(model, clip, options.frames, folder)
 
         progress.begin("play the clip")
         explainer = Explainer.of(model, ["saliency_map"])
@@ -83,8 +83,15 @@ def show(options: DemoOptions, progress: Progress) -> str:
     return _report(options.out, seen, format_latency(variants))
 
 
-def _draw(model: Model, clip: TestClip, frames: int, folder: Path) -> None:
-    """The contact sheet, and a strip of its first and last row with fewer, larger tiles."""
+def draw_pictures(model: Model, clip: TestClip, frames: int, folder: Path) -> None:
+    """Write the contact sheet, and a strip of its first and last row: fewer columns, over the frames.
+
+    Args:
+        model: Has every output.
+        clip: Where frames come from.
+        frames: The length of the clip.
+        folder: Where the pictures go.
+    """
     explainer = Explainer.of(model)
     rows = []
     for index in sorted({int((i + 0.5) * frames / ROWS) for i in range(ROWS)}):
@@ -107,7 +114,7 @@ def _published(out: Path) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix=".fastcam-", dir=out) as name:
             folder = Path(name)
             yield folder
-            for file in folder.iterdir():
+            for file in list(folder.iterdir()):
                 os.replace(file, out / file.name)
     except BaseException as error:
         if made:
