@@ -474,6 +474,33 @@ def test_mistakes(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_network_without_a_file(
+    costs: dict[str, float],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A torch module is exported once, however many forms are measured."""
+    pytest.importorskip("torch")
+    (tmp_path / "counted_net.py").write_text(
+        "from torch import nn\n"
+        "calls = []\n"
+        "def make():\n"
+        "    calls.append(1)\n"
+        "    return nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.ReLU(), nn.Conv2d(8, 8, 3, 2, 1), nn.ReLU(),\n"
+        "                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    out = tmp_path / "out.onnx"
+    code, _, _ = run(
+        capsys, "counted_net:make", "--budget", "0", "--pick", "half-1", "--out", out,
+        "--input-shape", "1,3,32,32", "--images", "test://?frames=1",
+    )  # fmt: skip
+    assert code == 0
+    assert sys.modules["counted_net"].calls == [1]
+    assert Explainer(out, threads=1).metadata.approximation == "scale 1 from its first 4 of 8 channels"
+
+
 def converse(argv: Sequence[object], answers: str, folder: Path) -> tuple[int, str]:
     """Run the command on a terminal of its own and answer its questions."""
     controller, terminal = pty.openpty()

@@ -46,7 +46,9 @@ class Measured:
 
 
 class Workbench:
-    """Where the forms of one network are made and measured; a scratch folder that is gone afterwards.
+    """Where the forms of one network are made and measured, in scratch folders that do not stay.
+
+    It begins with the maps of the method itself, in standard operators, that all others are compared with.
 
     Args:
         model: The plain network, an `.onnx` file.
@@ -54,6 +56,9 @@ class Workbench:
         pictures: uint8 BGR pictures, at least one.
         options: Threads, rounds, provider, and whether compiled kernels are used.
         measure: Takes the times; by default those of this device.
+
+    Raises:
+        FastcamError: The model cannot be grafted or run as asked.
     """
 
     def __init__(
@@ -69,6 +74,9 @@ class Workbench:
         self._model = model
         self._graft_options = graft_options
         self._measure = measure
+        # Also finds what is wrong with the model or the options, before anything is measured.
+        with self._grafted(exact_forms(kernels=False)) as ((path, _),):
+            self._exact_maps = self._maps(path, with_kernels=False)
 
     @cached_property
     def kernels(self) -> bool:
@@ -102,6 +110,7 @@ class Workbench:
         """
         groups = [forms[i : i + TOGETHER] for i in range(0, len(forms), TOGETHER)]
         rounds = bench.WARM_UP + self.options.rounds
+        progress(0, len(groups) * rounds)
 
         def from_group(number: int) -> Callable[[int], None]:
             return lambda n: progress(number * rounds + bench.WARM_UP + 1 + n, len(groups) * rounds)
@@ -157,12 +166,6 @@ class Workbench:
 
     def _fidelity(self, path: Path) -> Fidelity:
         return Fidelity.between(self._exact_maps, self._maps(path, with_kernels=self.options.native))
-
-    @cached_property
-    def _exact_maps(self) -> list[Array]:
-        """The maps of the method itself, in standard operators."""
-        with self._grafted(exact_forms(kernels=False)) as ((path, _),):
-            return self._maps(path, with_kernels=False)
 
     def _maps(self, path: Path, with_kernels: bool) -> list[Array]:
         options = self.options
