@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from cam_harness import autograd, normalise, run, textbook_cam, with_class_map
+from cam_harness import autograd, normalise, run, session, textbook_cam, with_class_map
 from fastcam_export.bilinear import upsample
 from fastcam_export.cam import minmax
 from hypothesis import given, settings
@@ -96,10 +96,9 @@ def test_scores_of_200(end: str) -> None:
     """Probabilities of exactly 0 and 1 hide nothing: the gradient is that of the logit."""
     x = np.ones((1, 2, 2, 2), np.float32) * np.float32([[[[1, 2], [3, 4]], [[4, 1], [1, 1]]]])
     weight = np.float32([[80, 1], [-80, 3], [5, 2]])
+    runners = [session(with_class_map(gap_linear(weight, end=e), "tap")) for e in ("", end)]
     for wanted in (-1, 0, 1, 2):
-        feeds = {"x": x, "saliency_class": np.array([wanted])}
-        plain = run(with_class_map(gap_linear(weight), "tap"), "cam", feeds)
-        cam = run(with_class_map(gap_linear(weight, end=end), "tap"), "cam", feeds)
+        plain, cam = (r.run(["cam"], {"x": x, "saliency_class": np.array([wanted])})[0] for r in runners)
         np.testing.assert_array_equal(cam, plain)
         assert cam.max() == 1
     assert run(gap_linear(weight), "scores", {"x": x})[0, 0] > 200
@@ -111,9 +110,9 @@ def test_scores_of_200(end: str) -> None:
 def test_dead_features_give_zero(method: str, epsilon: float, closed: bool) -> None:
     weight = np.float32([[1, 0, -1], [0, 0, 0], [2, 2, 2]])
     grown = with_class_map(gap_linear(weight, closed=closed), "tap", method=method, epsilon=epsilon)
-    x = np.zeros((4, 3, 5, 5), np.float32)
+    runner, x = session(grown), np.zeros((4, 3, 5, 5), np.float32)
     for wanted in (-1, 0, 1, 2):
-        cam = run(grown, "cam", {"x": x, "saliency_class": np.array([wanted])})
+        (cam,) = runner.run(["cam"], {"x": x, "saliency_class": np.array([wanted])})
         np.testing.assert_array_equal(cam, np.zeros((4, 5, 5)))
 
 

@@ -10,7 +10,7 @@ import onnx
 import pytest
 import torch
 import torch.nn.functional as F
-from cam_harness import autograd, run, textbook_cam, with_class_map
+from cam_harness import autograd, run, session, textbook_cam, with_class_map
 from fastcam_export.errors import GraftError
 from onnx import numpy_helper
 
@@ -130,9 +130,9 @@ def test_form(form: Form, free: bool) -> None:
         grown = with_class_map(build(form, free), "tap", method=method)
         if method == "gradcam++":
             assert form.function in {function.name for function in grown.functions}
+        runner = session(grown)
         for classes in (None, np.array([0, 3]), np.array([4, 4])):
-            feeds = {"x": x} if classes is None else {"x": x, "saliency_class": classes}
-            cam = run(grown, "cam", feeds)
+            (cam,) = runner.run(["cam"], {"x": x} if classes is None else {"x": x, "saliency_class": classes})
             chosen = best if classes is None else classes
             expected = textbook_cam(x, autograd(form.logits, x, chosen), method)
             np.testing.assert_allclose(cam, expected, atol=1e-4)

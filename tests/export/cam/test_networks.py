@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -154,6 +154,15 @@ def _last_tap(proto: onnx.ModelProto, network: Network) -> str:
     model = ir.from_proto(proto)
     ends = find_ends(model, (2, 3, network.size, network.size))
     return find_taps(ends, concrete_shapes(model, ends))[-1].name
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Small tensors: threads would only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("make", NETWORKS, ids=lambda make: make.__name__)
