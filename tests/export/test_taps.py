@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 import pytest
 from fastcam_export import GraftError, Options
-from fastcam_export.plan import plan
 from fastcam_export.load import load
+from fastcam_export.plan import plan
 from fastcam_export.taps import Tap
 from networks import network, residual_net, small_cnn
 
