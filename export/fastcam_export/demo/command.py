@@ -32,7 +32,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument(
         "--size", type=parse_size, default=DemoOptions.size, metavar="WxH", help="of the frames (640x480)"
     )
-    command.add_argument("--threads", type=int, metavar="N", help="for the clip (cores, 4 at most)")
+    command.add_argument(
+        "--threads",
+        type=int,
+        default=DemoOptions.threads,
+        metavar="N",
+        help="of the network, for the clip (%(default)s)",
+    )
     command.add_argument(
         "--rounds",
         type=int,

@@ -36,8 +36,8 @@ class DemoOptions:
     frames: int = DEFAULT_FRAMES
     size: tuple[int, int] = DEFAULT_SIZE
     """Width and height."""
-    threads: int | None = None
-    """Threads for the clip; None for the runtime's default. The latencies are measured on one."""
+    threads: int = 1
+    """Threads of the network for the clip; drawing and recording have their own. Latencies are of one."""
     rounds: int = 60
     """Runs of each variant for the latencies."""
 
