@@ -9,11 +9,11 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from ..authoring import Ops, Step, make_function
-from ..graph.constants import constant
 from .gradcam import Features, alpha_relu, weighted_sum, with_epsilon
 from .head import Head
 from .linear_layer import LinearLayer, linear_layer
-from .site import positive_axes, static_dims
+from .rules.reductions import reduced_axes
+from .site import static_dims
 
 BETWEEN = frozenset(
     {"Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Identity", "Cast"}
@@ -57,12 +57,11 @@ def gap_gradcam_plus_plus(opset: int, epsilon: float, known: Features) -> Step:
     """relu(Σₖ relu(wₖ)/(2 + wₖ·gapₖ + ε(HW)²/wₖ²)·Aₖ), from A, its means gap, [N,C] or [N,C,1,1], and w."""
 
     def body(op: Ops, a: ir.Value, gap: ir.Value, w: ir.Value) -> ir.Value:
-        def pixels_squared() -> ir.Value:
+        offset = None
+        if epsilon:
             pixels = op.Cast(op.Div(op.Size(a), op.Size(w)), to=ir.DataType.FLOAT)
-            return op.Mul(pixels, pixels)
-
-        means = op.Flatten(gap, axis=1)
-        return weighted_sum(op, a, alpha_relu(op, w, means, epsilon, pixels_squared, known), known)
+            offset = op.Mul(op.Mul(pixels, pixels), op.attribute("epsilon"))
+        return weighted_sum(op, a, alpha_relu(op, w, op.Flatten(gap, axis=1), offset, known), known)
 
     doc = "Grad-CAM++ of a GlobalAveragePool–Linear head, w the class's weights."
     return with_epsilon("GapGradCamPlusPlus", opset, ["A", "gap", "w"], body, epsilon, doc)
@@ -76,11 +75,7 @@ def _is_global_mean(node: ir.Node) -> bool:
     if dims is None or len(dims) != 4:
         return False
     if node.op_type == "ReduceMean":
-        axes = node.attributes.get_ints("axes", None)
-        if axes is None and len(node.inputs) > 1:
-            given = constant(node.inputs[1])
-            axes = None if given is None else [int(axis) for axis in given.reshape(-1)]
-        return axes is not None and sorted(positive_axes(axes, 4)) == [2, 3]
+        return sorted(reduced_axes(node, 4)) == [2, 3]
     if node.op_type == "AveragePool":
         kernel = tuple(node.attributes.get_ints("kernel_shape", ()))
         return kernel == dims[2:] and not any(node.attributes.get_ints("pads", (0,)))

@@ -36,7 +36,8 @@ def gradcam_plus_plus(opset: int, epsilon: float, known: Features) -> Step:
     """relu(Σₖ wₖAₖ) with w = Σ α·relu(g), α = g²/(2g² + ΣA·g³ + ε), from the features A and g."""
 
     def body(op: Ops, a: ir.Value, g: ir.Value) -> ir.Value:
-        scaled = alpha_relu(op, g, op.reduce("ReduceSum", a, [2, 3]), epsilon, lambda: 1.0, known)
+        offset = op.attribute("epsilon") if epsilon else None
+        scaled = alpha_relu(op, g, op.reduce("ReduceSum", a, [2, 3]), offset, known)
         return weighted_sum(op, a, op.reduce("ReduceSum", scaled, [2, 3], keepdims=False), known)
 
     doc = "Grad-CAM++ of the features A and the gradient g of a class score."
@@ -52,23 +53,15 @@ def with_epsilon(
     return Step(function, attributes=attributes)
 
 
-def alpha_relu(
-    op: Ops,
-    g: ir.Value,
-    total: ir.Value,
-    epsilon: float,
-    unit: Callable[[], ir.Value | float],
-    known: Features,
-) -> ir.Value:
-    """α·relu(g) as r/(2 + ΣA·r + ε·unit/r²) with r = relu(g): no power of g overflows, and 0 stays 0.
+def alpha_relu(op: Ops, g: ir.Value, total: ir.Value, offset: ir.Value | None, known: Features) -> ir.Value:
+    """α·relu(g) as r/(2 + ΣA·r + ε/r²) with r = relu(g): no power of g overflows, and 0 stays 0.
 
-    Where features may be negative, a denominator within float32's rounding of 0 counts as
-    `LEAST_DENOMINATOR`.
+    `total` is ΣA and `offset` is ε. Where features may be negative, a denominator within float32's
+    rounding of 0 counts as `LEAST_DENOMINATOR`.
     """
     r = op.Relu(g)
     denominator = op.Add(op.Mul(total, r), 2.0)
-    if epsilon:
-        offset = op.Mul(op.attribute("epsilon"), unit())
+    if offset is not None:
         denominator = op.Add(denominator, op.Div(op.Div(offset, r), r))
     if not known.nonnegative:
         near = op.Less(op.Abs(denominator), LEAST_DENOMINATOR)

@@ -22,7 +22,8 @@ def infer_head(graph: ir.Graph, head: Head, tap_shape: Sequence[int | None]) -> 
         head: What lies between the tap and the logits.
         tap_shape: The tap's shape where inference does not get that far, None for free dimensions.
     """
-    if all(value.shape is not None and value.dtype is not None for value in head.path):
+    values = head.path.union(*(inputs_of(node) for node in head.nodes))
+    if all(value.shape is not None and value.dtype is not None for value in values):
         return
     nodes = _ancestors(graph, head.logits)
     _fill(graph, nodes, [])

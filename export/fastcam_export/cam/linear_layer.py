@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from ..authoring import Ops
-from ..graph.constants import constant
-from .site import static_dims
+from .site import constant_behind, dequantizer, static_dims
 
 
 @dataclass(frozen=True)
@@ -66,37 +65,38 @@ def _is_pointwise(node: ir.Node, weight: ir.Value) -> bool:
 
 def _gather(op: Ops, weight: ir.Value, axis: int, class_index: ir.Value) -> ir.Value:
     """The classes' slices of `weight`, class axis first, as float32."""
-    node = weight.producer()
-    if (
-        node is not None
-        and node.op_type == "DequantizeLinear"
-        and not node.attributes.get_int("block_size", 0)
-    ):
-        return _dequantized(op, node, axis, class_index)
+    node = dequantizer(weight)
+    if node is not None:
+        scale = constant_behind(node.inputs[1])
+        per_class = scale is not None and scale.size > 1 and _quantized_axis(node, weight) == axis
+        if per_class or (scale is not None and scale.size == 1):
+            return _dequantized(op, node, axis, class_index, per_class)
     rows = _first(op, op.Gather(weight, class_index, axis=axis), axis)
     return rows if weight.dtype == ir.DataType.FLOAT else op.Cast(rows, to=ir.DataType.FLOAT)
 
 
-def _dequantized(op: Ops, node: ir.Node, axis: int, class_index: ir.Value) -> ir.Value:
+def _quantized_axis(node: ir.Node, weight: ir.Value) -> int | None:
+    """The axis that has a scale for each element, or None where a scale is for a block of them."""
+    if node.attributes.get_int("block_size", 0) or weight.shape is None:
+        return None
+    return node.attributes.get_int("axis", 1) % len(weight.shape)
+
+
+def _dequantized(op: Ops, node: ir.Node, axis: int, class_index: ir.Value, per_class: bool) -> ir.Value:
     """(q − zero point)·scale of the gathered rows alone."""
-    quantized, scale = node.inputs[0], node.inputs[1]
-    zero_point = node.inputs[2] if len(node.inputs) > 2 else None
-    assert quantized is not None
-    assert scale is not None
-    rows = _first(op, op.Gather(quantized, class_index, axis=axis), axis)
-    rows = op.Cast(rows, to=ir.DataType.FLOAT)
-    known = constant(scale)
-    per_class = (known is None or known.size > 1) and node.attributes.get_int("axis", 1) % 2 == axis
+    quantized, *parameters = node.inputs
+    rows = op.Cast(_first(op, op.Gather(quantized, class_index, axis=axis), axis), to=ir.DataType.FLOAT)
+    rank = 2 if quantized is None or quantized.shape is None else len(quantized.shape)
 
     def aligned(parameter: ir.Value) -> ir.Value:
-        """Per tensor: a number. Per class: one per row. Per feature: one per column as it is."""
+        """One number for all, or one per row."""
         number = op.Cast(parameter, to=ir.DataType.FLOAT)
-        if per_class:
-            number = op.Gather(number, class_index)
-            rank = 2 if node.outputs[0].shape is None else len(node.outputs[0].shape)
-            number = op.Reshape(number, [-1, *(1,) * (rank - 1)])
-        return number
+        if not per_class:
+            return op.Reshape(number, [1])
+        return op.Reshape(op.Gather(number, class_index), [-1, *(1,) * (rank - 1)])
 
+    scale, zero_point = parameters if len(parameters) == 2 else (parameters[0], None)
+    assert scale is not None
     if zero_point is not None:
         rows = op.Sub(rows, aligned(zero_point))
     return op.Mul(rows, aligned(scale))

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from ..authoring import Ops
-from ..graph.constants import constant
 from .head import Head
 from .linear_layer import linear_layer
 from .rules import apply_rule
-from .site import ForwardOfClass, Site, positive_axes, static_dims
+from .rules.reductions import reduced_axes
+from .site import ForwardOfClass, Site, static_dims
 
 PER_ELEMENT = frozenset(
     {"Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear", "Neg"}
@@ -115,17 +115,10 @@ def _stays_with_class(site: Site, dims: tuple[int | None, ...]) -> bool:
     if op_type in FORM:
         return site.index == 0 and set(dims[2:]) <= {1} and _classes(site.node.outputs[0]) == dims[1]
     if op_type == "ReduceMean":
-        return site.index == 0 and not {0, 1} & set(_reduced(site, len(dims)))
+        axes = reduced_axes(site.node, len(dims))
+        return site.index == 0 and len(axes) > 0 and min(axes) > 1
     if op_type in ("Add", "Sub"):
         other = site.node.inputs[1 - site.index]
         other_dims = None if other is None else static_dims(other)
         return other_dims is not None and len(other_dims) <= len(dims)
     return False
-
-
-def _reduced(site: Site, rank: int) -> list[int]:
-    axes = site.node.attributes.get_ints("axes", None)
-    if axes is None and len(site.node.inputs) > 1:
-        given = constant(site.node.inputs[1])
-        axes = None if given is None else [int(axis) for axis in given.reshape(-1)]
-    return positive_axes(axes, rank) if axes else list(range(rank))

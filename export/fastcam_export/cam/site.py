@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,17 +30,16 @@ class Forward:
 
     def __call__(self, value: ir.Value) -> ir.Value:
         if value not in self._known:
-            self._known[value] = self._read(value) if value in self.path else self._cast(value)
+            self._known[value] = self._read(value)
         return self._known[value]
 
     def _read(self, value: ir.Value) -> ir.Value:
-        """A value that follows from the picture."""
-        node = _dequantizer(value)
+        node = dequantizer(value) or (_quantized_twin(value) if value in self.path else None)
         if node is not None:
             copy = self.op.DequantizeLinear(*node.inputs, axis=node.attributes.get_int("axis", 1))
             copy.shape = value.shape
             return copy if value.dtype == ir.DataType.FLOAT else self._cast(copy)
-        if value.dtype == ir.DataType.FLOAT16:
+        if value.dtype == ir.DataType.FLOAT16 and value in self.path:
             half = self.op.LeakyRelu(value, alpha=1.0)
             half.shape = value.shape
             return self._cast(half)
@@ -62,6 +61,8 @@ class ForwardOfClass(Forward):
         self._index = op.Unsqueeze(class_index, [1])
 
     def _read(self, value: ir.Value) -> ir.Value:
+        if value not in self.path:
+            return super()._read(value)
         one = self.op.Unsqueeze(self.op.GatherND(super()._read(value), self._index, batch_dims=1), [1])
         if value.shape is not None:
             one.shape = ir.Shape([value.shape[0], 1, *value.shape[2:]])
@@ -113,7 +114,7 @@ class Site:
         value = self.node.inputs[index] if index < len(self.node.inputs) else None
         if value is None:
             return None
-        array = constant(value)
+        array = constant_behind(value)
         if array is None:
             raise self.refuse(f"its input '{value.name}' is not a constant")
         return array
@@ -153,14 +154,15 @@ class Site:
     def sum_to(self, g: ir.Value) -> ir.Value:
         """`g`, of the node's broadcast shape, summed to the shape of `x`."""
         others = [v for i, v in enumerate(self.node.inputs) if i != self.index and v is not None]
-        if all(_fits_into(other, self.source) for other in others):
-            return g
-        op = self.op
-        shape = self.shape()
+        return g if all(_fits_into(other, self.source) for other in others) else self.sum_repeated(g)
+
+    def sum_repeated(self, g: ir.Value) -> ir.Value:
+        """`g` summed over the axes that `x` does not have, or has as 1; all found at run time."""
+        op, shape = self.op, self.shape()
         missing = op.Sub(op.Shape(op.Shape(g)), op.Shape(shape))
-        full = op.Concat(op.Expand(1, missing), shape, axis=0)
-        axes = op.Squeeze(op.NonZero(op.Equal(full, 1)), [0])
-        return op.Reshape(op.ReduceSum(g, axes, keepdims=1, noop_with_empty_axes=1), shape)
+        axes = op.NonZero(op.Equal(op.Concat(op.Expand(1, missing), shape, axis=0), 1))
+        total = op.ReduceSum(g, op.Squeeze(axes, [0]), keepdims=1, noop_with_empty_axes=1)
+        return op.Reshape(total, shape)
 
 
 def static_dims(value: ir.Value) -> tuple[int | None, ...] | None:
@@ -170,9 +172,11 @@ def static_dims(value: ir.Value) -> tuple[int | None, ...] | None:
     return tuple(dim if isinstance(dim, int) else None for dim in value.shape)
 
 
-def positive_axes(axes: Sequence[int], rank: int) -> list[int]:
-    """Axes counted from the front."""
-    return [axis % rank for axis in axes]
+def constant_behind(value: ir.Value | None) -> np.ndarray | None:
+    """The constant that `value` is, also where exporters share it through an Identity."""
+    while value is not None and (node := value.producer()) is not None and node.op_type == "Identity":
+        value = node.inputs[0]
+    return constant(value)
 
 
 def _fits_into(other: ir.Value, x: ir.Value) -> bool:
@@ -187,11 +191,14 @@ def _named(dim: int | ir.SymbolicDim) -> bool:
     return isinstance(dim, int) or dim.value is not None
 
 
-def _dequantizer(value: ir.Value) -> ir.Node | None:
-    """The DequantizeLinear that gives `value`, or what its quantised readers take for it."""
+def dequantizer(value: ir.Value) -> ir.Node | None:
+    """The DequantizeLinear that `value` comes from, if it does."""
     producer = value.producer()
-    if producer is not None and producer.op_type == "DequantizeLinear":
-        return producer
+    return producer if producer is not None and producer.op_type == "DequantizeLinear" else None
+
+
+def _quantized_twin(value: ir.Value) -> ir.Node | None:
+    """The DequantizeLinear of what the quantised readers of `value` take for it, if it has such."""
     reader = _reader(value, "QuantizeLinear")
     while reader is not None:
         quantized = reader.outputs[0]

@@ -85,7 +85,8 @@ def quantised(layer: str, per_class: bool) -> tuple[onnx.ModelProto, np.ndarray]
         helper.make_node("QuantizeLinear", ["pool", "ps", "z"], ["pq"]),
         helper.make_node("DequantizeLinear", ["pq", "ps", "z"], ["pd"]),
         helper.make_node("Flatten", ["pd"], ["flat"]),
-        helper.make_node("DequantizeLinear", ["q", "scales", "zeros"], ["w"], axis=axis),
+        helper.make_node("Identity", ["scales"], ["shared"]),
+        helper.make_node("DequantizeLinear", ["q", "shared", "zeros"], ["w"], axis=axis),
         helper.make_node(layer, ["flat", "w"], ["scores"], **({} if turned else {"transB": 1})),
     ]
     graph = helper.make_graph(
@@ -110,6 +111,37 @@ def test_quantised(layer: str, per_class: bool) -> None:
         cam = run(grown, "cam", {"x": x, "saliency_class": classes})
         np.testing.assert_allclose(cam, textbook_cam(x, g, method), atol=tolerance)
         assert _float_readers(grown, model) == _float_readers(model, model)
+
+
+def test_quantised_general() -> None:
+    """Two quantised layers with a HardSwish between."""
+    model, weight = quantised("Gemm", per_class=True)
+    second = RNG.integers(-127, 128, size=(4, CLASSES)).astype(np.int8)
+    nodes = [
+        helper.make_node("QuantizeLinear", ["scores", "hs", "hz"], ["hq"]),
+        helper.make_node("DequantizeLinear", ["hq", "hs", "hz"], ["hd"]),
+        helper.make_node("HardSigmoid", ["hd"], ["gate"], alpha=1 / 6, beta=0.5),
+        helper.make_node("Mul", ["hd", "gate"], ["swish"]),
+        helper.make_node("QuantizeLinear", ["swish", "hs", "hz"], ["wq"]),
+        helper.make_node("DequantizeLinear", ["wq", "hs", "hz"], ["wd"]),
+        helper.make_node("DequantizeLinear", ["second", "s"], ["second_float"]),
+        helper.make_node("Gemm", ["wd", "second_float"], ["out"], transB=1),
+    ]
+    model.graph.node.extend(nodes)
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("out", TensorProto.FLOAT, ["N", 4]))
+    for name, array in {"second": second, "hs": np.float32(1 / 32), "hz": np.int8(3)}.items():
+        model.graph.initializer.append(numpy_helper.from_array(np.asarray(array), name))
+    x = (SCALE * RNG.integers(0, 60, size=(2, CHANNELS, 4, 4))).astype(np.float32)
+    classes = np.array([2, 3])
+
+    def head(a: torch.Tensor) -> torch.Tensor:
+        hidden = torch.nn.functional.hardswish(a.mean((2, 3)) @ torch.tensor(weight).T)
+        return hidden @ torch.tensor(second).double().T * SCALE
+
+    grown = with_class_map(model, "tap")
+    cam = run(grown, "cam", {"x": x, "saliency_class": classes})
+    np.testing.assert_allclose(cam, textbook_cam(x, autograd(head, x, classes), "gradcam++"), atol=0.02)
+    assert _float_readers(grown, model) == _float_readers(model, model)
 
 
 def _float_readers(grown: onnx.ModelProto, network: onnx.ModelProto) -> dict[str, int]:

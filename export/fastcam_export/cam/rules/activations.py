@@ -6,7 +6,7 @@ import math
 
 import onnx_ir as ir
 
-from ..site import Site
+from ..site import Site, constant_behind
 from .registry import rule
 
 SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
@@ -197,9 +197,11 @@ def dequantize(at: Site) -> ir.Value:
 
 
 def _starts_at_zero(at: Site) -> bool:
-    zero_point = at.constant(2)
-    if zero_point is None:
+    if len(at.node.inputs) < 3:
         return at.source.dtype == ir.DataType.UINT8
+    zero_point = constant_behind(at.node.inputs[2])
+    if zero_point is None:
+        return False
     lowest = {"uint8": 0, "int8": -128, "uint16": 0, "int16": -32768}.get(str(zero_point.dtype))
     return lowest is not None and bool((zero_point == lowest).all())
 

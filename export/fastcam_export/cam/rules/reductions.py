@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import onnx_ir as ir
 
-from ..site import Site, positive_axes
+from ..site import Site, constant_behind
 from .registry import rule
 
 
@@ -30,21 +30,18 @@ def spread(at: Site, g: ir.Value) -> ir.Value:
 @rule("ReduceMean")
 def reduce_mean(at: Site) -> ir.Value:
     axes = _axes(at)
-    return at.g if axes is None else spread_mean(at, _kept(at, at.g, axes), axes)
+    return spread_mean(at, _kept(at, at.g, axes), axes)
 
 
 @rule("ReduceSum")
 def reduce_sum(at: Site) -> ir.Value:
-    axes = _axes(at)
-    return at.g if axes is None else spread(at, _kept(at, at.g, axes))
+    return spread(at, _kept(at, at.g, _axes(at)))
 
 
 @rule("ReduceMax", "ReduceMin")
 def reduce_extreme(at: Site) -> ir.Value:
     """The elements that attain the extreme share the cotangent."""
     op, axes = at.op, _axes(at)
-    if axes is None:
-        return at.g
     hits = op.Equal(at.x, _kept(at, at.y, axes))
     number = op.reduce("ReduceSum", op.Cast(hits, to=ir.DataType.FLOAT), axes)
     return op.Where(hits, op.Div(_kept(at, at.g, axes), number), 0.0)
@@ -54,8 +51,6 @@ def reduce_extreme(at: Site) -> ir.Value:
 def reduce_l2(at: Site) -> ir.Value:
     """√Σx²: g·x/y, and 0 where all of x is 0."""
     op, axes = at.op, _axes(at)
-    if axes is None:
-        raise at.refuse("it reduces no axis")
     length = op.Max(_kept(at, at.y, axes), 1e-30)
     return op.Mul(at.x, op.Div(_kept(at, at.g, axes), length))
 
@@ -76,17 +71,27 @@ def log_softmax(at: Site) -> ir.Value:
     return op.Sub(at.g, op.Mul(op.Exp(at.y), total))
 
 
-def _axes(at: Site) -> list[int] | None:
-    """The reduced axes, from the attribute of older opsets or the input of newer ones; None: nothing."""
-    axes: Sequence[int] | None = at.node.attributes.get_ints("axes", None)
-    if axes is None:
-        given = at.constant(1)
-        axes = None if given is None else [int(axis) for axis in given.reshape(-1)]
-    if axes:
-        return positive_axes(axes, at.rank())
-    if at.node.attributes.get_int("noop_with_empty_axes", 0):
-        return None
-    return list(range(at.rank()))
+def reduced_axes(node: ir.Node, rank: int) -> list[int]:
+    """The axes that a Reduce… node reduces, counted from the front; none where they are computed.
+
+    They are an attribute in older opsets and an input in newer ones.
+    """
+    axes: Sequence[int] | None = node.attributes.get_ints("axes", None)
+    if axes is None and len(node.inputs) > 1 and node.inputs[1] is not None:
+        given = constant_behind(node.inputs[1])
+        if given is None:
+            return []
+        axes = [int(axis) for axis in given.reshape(-1)]
+    if not axes:
+        return [] if node.attributes.get_int("noop_with_empty_axes", 0) == 1 else list(range(rank))
+    return [axis % rank for axis in axes]
+
+
+def _axes(at: Site) -> list[int]:
+    axes = reduced_axes(at.node, at.rank())
+    if not axes:
+        raise at.refuse("the axes that it reduces are not constant")
+    return axes
 
 
 def _kept(at: Site, value: ir.Value, axes: Sequence[int]) -> ir.Value:

@@ -24,11 +24,7 @@ def transpose(at: Site) -> ir.Value:
 
 @rule("Expand")
 def expand(at: Site) -> ir.Value:
-    """Summed over whatever was repeated."""
-    op, shape = at.op, at.shape()
-    missing = op.Sub(op.Shape(op.Shape(at.g)), op.Shape(shape))
-    axes = op.Squeeze(op.NonZero(op.Equal(op.Concat(op.Expand(1, missing), shape, axis=0), 1)), [0])
-    return op.Reshape(op.ReduceSum(at.g, axes, keepdims=1, noop_with_empty_axes=1), shape)
+    return at.sum_repeated(at.g)
 
 
 @rule("Concat", inputs=ANY)
