@@ -7,16 +7,31 @@ from collections.abc import Callable, Mapping
 from fastcam_runtime.errors import FastcamError, closest
 
 from ..authoring import Step
+from ._lognormal import lognormal_entropy, lognormal_mean
+from ._moments import maximum, mean, std
+from ._shannon import shannon
 from ._smoe import smoe
+from ._truncnormal import truncnormal_entropy, truncnormal_mean, truncnormal_std
 
 __all__ = ["PRE_ACTIVATION", "STATISTICS", "statistic"]
 
-_BUILDERS: Mapping[str, Callable[..., Step]] = {"smoe": smoe}
+_BUILDERS: Mapping[str, Callable[..., Step]] = {
+    "smoe": smoe,
+    "std": std,
+    "mean": mean,
+    "max": maximum,
+    "shannon": shannon,
+    "lognormal_mean": lognormal_mean,
+    "lognormal_entropy": lognormal_entropy,
+    "truncnormal_mean": truncnormal_mean,
+    "truncnormal_std": truncnormal_std,
+    "truncnormal_entropy": truncnormal_entropy,
+}
 
 STATISTICS = tuple(_BUILDERS)
 """The names that `statistic` takes; the first is the default."""
 
-PRE_ACTIVATION: tuple[str, ...] = ()
+PRE_ACTIVATION = ("truncnormal_mean", "truncnormal_std", "truncnormal_entropy")
 """Statistics of the tensor before the activation function."""
 
 
