@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         model, shapes = _plain_file(args.model, out, graft_options, Path(folder))
         workbench = Workbench(model, graft_options, pictures, options)
         with Progress(sys.stderr) as progress:
-            tuning = tune(shapes, budget, workbench, args.pick, _staged(progress))
+            tuning = tune(shapes, budget, workbench, args.pick, _stages(progress))
         print(report.text(tuning, workbench.setup(), args.images) + "\n")
         chosen = _choose(tuning, args.pick)
         if chosen is not None:
@@ -129,14 +129,12 @@ def _plain_file(
     return path, shapes
 
 
-def _staged(progress: Progress) -> Callable[[str, int, int], None]:
-    """Rounds as stages: each begins when it is first heard of."""
-    begun: set[str] = set()
+def _stages(progress: Progress) -> Callable[[str, int, int], None]:
+    """Every form is a stage, which begins when its first round is announced."""
 
-    def update(stage: str, done: int, total: int) -> None:
-        if stage not in begun:
-            begun.add(stage)
-            progress.begin(f"measure the {stage}")
+    def update(form: str, done: int, total: int) -> None:
+        if not done:
+            progress.begin(f"measure {form}")
         progress.update(done, total)
 
     return update

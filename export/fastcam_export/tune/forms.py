@@ -38,22 +38,25 @@ def exact_forms(kernels: bool) -> list[Form]:
     return [functions, Form("inline", True, {"inline": True})] if kernels else [functions]
 
 
-def cheaper_forms(shapes: Sequence[tuple[int, ...]]) -> list[Form]:
+def cheaper_forms(shapes: Sequence[tuple[int, ...]], kernels: bool) -> list[Form]:
     """Approximations, by what they leave out: channels of the largest scales, scales, both.
 
     `half-1` reads half of the channels of scale 1, `without-1-2` leaves out two scales.
 
     Args:
         shapes: N×C×H×W of each scale.
+        kernels: Compiled kernels are in use. To copy half of the channels out for them takes as long as
+            they take for the other half, so that only a quarter is worth trying.
     """
     values = [channels * height * width for _, channels, height, width in shapes]
     by_size = sorted(range(len(shapes)), key=lambda k: -values[k])
     large = _large(values, by_size)
-    thinned = [dict.fromkeys(group, share) for group in (by_size[:1], large) for share in SHARES.values()]
+    parts = [share for word, share in SHARES.items() if not (kernels and word == "half")]
+    thinned = [dict.fromkeys(group, share) for group in (by_size[:1], large) for share in parts]
     shortened = [
         dict.fromkeys(by_size[:count], 0.0) for count in range(1, min(MOST_LEFT_OUT, len(shapes) - 1) + 1)
     ]
-    both = [{by_size[0]: 0.0, **dict.fromkeys(large[1:], share)} for share in SHARES.values()]
+    both = [{by_size[0]: 0.0, **dict.fromkeys(large[1:], share)} for share in parts]
     changes = [*thinned, *shortened[:1], *(both if len(large) > 1 else []), *shortened[1:]]
     forms = {}
     for change in changes:

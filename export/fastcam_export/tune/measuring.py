@@ -26,9 +26,6 @@ from .forms import Form, exact_forms
 Measure = Callable[[Sequence[bench.Variant], int, Callable[[int], None]], None]
 """Runs all variants in every round and leaves the times in their `samples`; see `bench.measure`."""
 
-TOGETHER = 3
-"""Forms measured in the same rounds: each holds the network's weights once more."""
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -75,7 +72,7 @@ class Workbench:
         self._graft_options = graft_options
         self._measure = measure
         # Also finds what is wrong with the model or the options, before anything is measured.
-        with self._grafted(exact_forms(kernels=False)) as ((path, _),):
+        with self._grafted(exact_forms(kernels=False)[0]) as (path, _):
             self._exact_maps = self._maps(path, with_kernels=False)
 
     @cached_property
@@ -98,74 +95,45 @@ class Workbench:
             "pictures": len(self.pictures),
         }
 
-    def measure(self, forms: Sequence[Form], progress: Callable[[int, int], None]) -> list[Measured]:
-        """Measure forms, a few at a time, each in the same rounds as the plain network.
+    def measure(self, form: Form, progress: Callable[[int, int], None] = lambda *_: None) -> Measured:
+        """Measure one form, in turn with the plain network: what disturbs one run disturbs its neighbour too.
 
         Args:
-            forms: Which.
-            progress: Called with how many rounds are done, and how many there are.
+            form: Which.
+            progress: Called with how many rounds are done, from 0, and how many there are.
 
         Raises:
-            FastcamError: A form cannot be grafted or run.
+            FastcamError: The form cannot be grafted or run.
         """
-        groups = [forms[i : i + TOGETHER] for i in range(0, len(forms), TOGETHER)]
         rounds = bench.WARM_UP + self.options.rounds
-        progress(0, len(groups) * rounds)
-
-        def from_group(number: int) -> Callable[[int], None]:
-            return lambda n: progress(number * rounds + bench.WARM_UP + 1 + n, len(groups) * rounds)
-
-        return [
-            measured
-            for number, group in enumerate(groups)
-            for measured in self._measure_group(group, from_group(number))
-        ]
-
-    def _measure_group(self, forms: Sequence[Form], progress: Callable[[int], None]) -> list[Measured]:
-        with self._grafted(forms) as files:
-            fidelity = [self._fidelity(path) for path, _ in files]
-            variants = self._variants(forms, files)
-            self._measure(variants, self.options.rounds, progress)
-        plain, *others = variants
-        return [
-            Measured(
-                form, metadata.approximation, bench.Difference.between(plain, variant), likeness,
-                tuple(plain.samples), tuple(variant.samples),
+        progress(0, rounds)
+        with self._grafted(form) as (path, metadata):
+            fidelity = Fidelity.between(self._exact_maps, self._maps(path, with_kernels=self.options.native))
+            plain = bench.open_variant("plain", path, self.options, cut_file(path))
+            grafted = bench.open_variant(form.name, path, self.options)
+            self._show_picture(metadata, plain, grafted)
+            self._measure(
+                [plain, grafted], self.options.rounds, lambda n: progress(bench.WARM_UP + 1 + n, rounds)
             )
-            for form, (_, metadata), likeness, variant in zip(forms, files, fidelity, others, strict=True)
-        ]  # fmt: skip
+        cost = bench.Difference.between(plain, grafted)
+        samples = tuple(plain.samples), tuple(grafted.samples)
+        return Measured(form, metadata.approximation, cost, fidelity, *samples)
 
     @contextmanager
-    def _grafted(self, forms: Sequence[Form]) -> Iterator[list[tuple[Path, Metadata]]]:
-        """The files of some forms, for as long as they are needed."""
+    def _grafted(self, form: Form) -> Iterator[tuple[Path, Metadata]]:
+        """A form's file, for as long as it is needed."""
         with tempfile.TemporaryDirectory(prefix="fastcam-tune-") as folder:
-            targets = [Path(folder) / f"{number}.onnx" for number in range(len(forms))]
-            yield [
-                (target, export(self._model, target, **self._graft_options, **form.options).metadata)
-                for form, target in zip(forms, targets, strict=True)
-            ]
+            target = Path(folder) / "form.onnx"
+            yield target, export(self._model, target, **self._graft_options, **form.options).metadata
 
-    def _variants(self, forms: Sequence[Form], files: Sequence[tuple[Path, Metadata]]) -> list[bench.Variant]:
-        """The plain network, then each form, all fed with the first picture."""
-        first, metadata = files[0]
-        plain = bench.open_variant("plain", first, self.options, cut_file(first))
-        variants = [plain]
-        variants += [
-            bench.open_variant(form.name, path, self.options)
-            for form, (path, _) in zip(forms, files, strict=True)
-        ]
-        name = metadata.image.name
-        made_up = plain.feed[name]
-        prepare = Preprocessor(
-            metadata.image, metadata.preprocess, metadata.resize, made_up.dtype, made_up.shape[0]
-        )
-        tensor, _ = prepare(self.pictures[0])
+    def _show_picture(self, metadata: Metadata, *variants: bench.Variant) -> None:
+        """Feed the first picture, at the size it will have: the bench only makes numbers up."""
         for variant in variants:
-            variant.feed[name] = tensor
-        return variants
-
-    def _fidelity(self, path: Path) -> Fidelity:
-        return Fidelity.between(self._exact_maps, self._maps(path, with_kernels=self.options.native))
+            made_up = variant.feed[metadata.image.name]
+            prepare = Preprocessor(
+                metadata.image, metadata.preprocess, metadata.resize, made_up.dtype, made_up.shape[0]
+            )
+            variant.feed[metadata.image.name], _ = prepare(self.pictures[0])
 
     def _maps(self, path: Path, with_kernels: bool) -> list[Array]:
         options = self.options

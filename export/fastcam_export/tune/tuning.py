@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from .budget import Budget
 from .forms import Form, cheaper_forms, exact_forms, find_form
@@ -46,7 +47,7 @@ def tune(
     budget: Budget,
     workbench: Workbench,
     pick: str | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Tuning:
     """Measure the exact forms and, if none is within the budget, the approximations.
 
@@ -56,22 +57,22 @@ def tune(
         workbench: Measures.
         pick: The form that the user wants in any case: an approximation is then measured although an
             exact form would do, and beside the exact forms only that one is.
-        progress: Called with what is measured, the rounds done, and the rounds in all.
+        progress: Called with the form that is measured, its rounds done, and its rounds in all.
 
     Raises:
         FastcamError: `pick` names no form, or a form cannot be grafted or run.
     """
-    exact, cheaper = exact_forms(workbench.kernels), cheaper_forms(shapes)
+    exact, cheaper = exact_forms(workbench.kernels), cheaper_forms(shapes, workbench.kernels)
     picked = find_form(pick, [*exact, *cheaper]) if pick is not None else None
 
-    def measure(stage: str, forms: Sequence[Form]) -> list[Measured]:
-        return workbench.measure(forms, lambda n, of: progress(stage, n, of) if progress else None)
+    def measure(forms: Sequence[Form]) -> tuple[Measured, ...]:
+        return tuple(workbench.measure(form, partial(progress, form.name)) for form in forms)
 
-    tuning = Tuning(budget, tuple(measure("exact forms", exact)))
+    tuning = Tuning(budget, measure(exact))
     if picked is not None:
         cheaper = [] if picked.exact else [picked]
     elif tuning.best is not None:
         cheaper = []
     if not cheaper:
         return tuning
-    return Tuning(budget, (*tuning.measured, *measure("approximations", cheaper)))
+    return Tuning(budget, (*tuning.measured, *measure(cheaper)))
