@@ -209,8 +209,9 @@ class Explainer:
     def _probability(self, logits: Array, index: int) -> float:
         if self.metadata.scores_are == "probabilities":
             return float(logits[index])
-        exact = logits.astype(np.float64)
-        exponentials = np.exp(exact - exact.max())
+        exponentials = logits.astype(np.float64)
+        exponentials -= exponentials.max()
+        np.exp(exponentials, out=exponentials)
         return float(exponentials[index] / exponentials.sum())
 
 

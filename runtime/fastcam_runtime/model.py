@@ -46,7 +46,8 @@ class Model:
             raise ModelError(f"{path}: {error}") from error
         self.maps = tuple(filter(is_saliency_output, outputs))
         """The names of the saliency outputs, in the file's order."""
-        self.words = tuple(word for word in contract.OUTPUTS if self._names_of(word))
+        self._names = _by_word(self.maps)
+        self.words = tuple(self._names)
         """The same as words of `contract.OUTPUTS`."""
         if self.metadata.scores not in outputs:
             raise ModelError(f"{path}: its scores output {self.metadata.scores!r} is not there")
@@ -69,10 +70,9 @@ class Model:
         """
         names: list[str] = []
         for word in words:
-            found = self._names_of(word)
-            if not found:
+            if word not in self._names:
                 raise ModelError(self.lacks(word))
-            names += found
+            names += self._names[word]
         return names
 
     def lacks(self, word: str) -> str:
@@ -122,7 +122,12 @@ class Model:
             self.path, data=data, threads=self._threads, provider=self._provider, native=self._native
         )
 
-    def _names_of(self, word: str) -> list[str]:
-        if word == "scales":
-            return [name for name in self.maps if name.startswith(contract.SCALE_PREFIX)]
-        return [name for name in contract.output_names((word,), 0) if name in self.maps]
+
+def _by_word(maps: Sequence[str]) -> dict[str, list[str]]:
+    """The outputs of the file that each word of `contract.OUTPUTS` stands for, where it has any."""
+    scales = [name for name in maps if name.startswith(contract.SCALE_PREFIX)]
+    found = {
+        word: scales if word == "scales" else [n for n in contract.output_names((word,), 0) if n in maps]
+        for word in contract.OUTPUTS
+    }
+    return {word: names for word, names in found.items() if names}
