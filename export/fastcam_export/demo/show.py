@@ -63,14 +63,14 @@ def show(options: DemoOptions, progress: Progress) -> str:
     with _published(options.out) as folder:
         progress.begin(f"graft {default_model().name}")
         export(default_model(), folder / MODEL, outputs=contract.OUTPUTS)
-        model = Model(folder / MODEL, threads=options.threads)
-
+        # A model for each stage: what the stages before opened is let go.
         progress.begin("draw the contact sheet")
-        draw_pictures(model, clip, options.frames, folder)
+        draw_pictures(Model(folder / MODEL, threads=options.threads), clip, options.frames, folder)
 
         progress.begin("play the clip")
-        explainer = Explainer.of(model, ["saliency_map"])
+        explainer = Explainer(folder / MODEL, options.threads, outputs=["saliency_map"])
         seen = record(explainer, clip, folder / VIDEO, lambda count: progress.update(count, options.frames))
+        del explainer
 
         progress.begin("measure the latency")
         total = WARM_UP + options.rounds
