@@ -67,7 +67,7 @@ static double check_smoe(const Kernels *kernels)
 static double check_gauss(const Kernels *kernels)
 {
     size_t count = below(300);
-    float *s = floats(count), *out = floats(count);
+    float *s = floats(count);
     double *expected = malloc((count + 1) * sizeof *expected), mean = 0, variance = 0;
     double level = pow(10, -6 + 9 * uniform());
     for (size_t p = 0; p < count; p++)
@@ -77,11 +77,11 @@ static double check_gauss(const Kernels *kernels)
         variance += (s[p] - mean) * (s[p] - mean) / ((double)count - 1);
     for (size_t p = 0; p < count; p++)
         expected[p] = count > 1 ? 0.5 * (1 + erf((s[p] - mean) / sqrt(2 * variance))) : 0.5;
-    kernels->gauss_normalize(s, count, out);
+    kernels->gauss_normalize(s, count);
     double error = 0;
     for (size_t p = 0; p < count; p++)
-        error = fmax(error, fabs(out[p] - expected[p]));
-    free(s), free(out), free(expected);
+        error = fmax(error, fabs(s[p] - expected[p]));
+    free(s), free(expected);
     return error;
 }
 

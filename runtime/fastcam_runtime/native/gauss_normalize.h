@@ -56,19 +56,19 @@ static void moments(const float *s, size_t count, double *mean, double *variance
     *variance = count > 1 ? (squares - sum * sum / n) / (n - 1) : 0;
 }
 
-static void gauss_normalize(const float *s, size_t count, float *out)
+static void gauss_normalize(float *map, size_t count)
 {
     double mean, variance;
     if (count == 0)
         return;
-    moments(s, count, &mean, &variance);
+    moments(map, count, &mean, &variance);
     /* A constant map has no distribution, nor has one that is not finite. */
     if (!(variance > 0 && variance <= 1.7976931348623157e308)) {
         for (size_t p = 0; p < count; p++)
-            out[p] = 0.5f;
+            map[p] = 0.5f;
         return;
     }
     double scale = 1 / sqrt(2 * variance);
     for (size_t p = 0; p < count; p++)
-        out[p] = 0.5f + 0.5f * erf_of((float)(((double)s[p] - mean) * scale));
+        map[p] = 0.5f + 0.5f * erf_of((float)(((double)map[p] - mean) * scale));
 }

@@ -23,8 +23,8 @@ typedef struct {
     const char *instructions;
     /* SMOE Scale of `count` ≤ SMOE_TILE pixels; channel c of pixel p is x[c * stride + p]. */
     void (*smoe_planes)(const float *x, size_t stride, size_t channels, size_t count, float epsilon, float *out);
-    /* ½(1 + erf((s − μ)/(σ√2))) with the unbiased σ of all `count` pixels; 0.5 where they are all equal. */
-    void (*gauss_normalize)(const float *s, size_t count, float *out);
+    /* In place: ½(1 + erf((s − μ)/(σ√2))) with the unbiased σ of all `count` pixels; 0.5 where all are equal. */
+    void (*gauss_normalize)(float *map, size_t count);
     /* Rows first … last − 1 of the weighted sum of the layers, each interpolated to `width` columns.
      * `scratch` holds 2 * layers * width floats. */
     void (*combine_rows)(const Layer *layers, size_t count, size_t width, size_t first, size_t last,

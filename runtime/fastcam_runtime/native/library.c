@@ -121,14 +121,22 @@ static void ORT_CALL destroy_kernel(void *kernel) { free(kernel); }
          .KernelComputeV2 = compute_kernel},                                                                \
             name, compute                                                                                   \
     }
-/* The forms of a statistic's body differ in what they know of X; the kernel is the same for all. */
-#define SMOE_FORMS(name)                                                                                     \
-    OPERATOR(name, smoe_scale), OPERATOR(name "Relu", smoe_scale), OPERATOR(name "Dynamic", smoe_scale),     \
-        OPERATOR(name "ReluDynamic", smoe_scale)
+/* A function that calls a statistic and then the normalisation bears both names: a node less for each scale. */
+#define SMOE(name)                                                                                           \
+    OPERATOR(name, smoe_scale), OPERATOR(name "Dynamic", smoe_scale),                                        \
+        OPERATOR(name "GaussNormalize", smoe_scale_gauss),                                                   \
+        OPERATOR(name "DynamicGaussNormalizeDynamic", smoe_scale_gauss)
 
 static const Operator operators[] = {
-    SMOE_FORMS("SmoeScale"),
-    SMOE_FORMS("SmoeScaleUngrouped"),
+    /* The forms of the function's body differ in what they know of X; the kernel is the same for all. */
+    SMOE("SmoeScale"),
+    SMOE("SmoeScaleRelu"),
+    SMOE("SmoeScaleLarge"),
+    SMOE("SmoeScaleLargeRelu"),
+    SMOE("SmoeScaleBy4"),
+    SMOE("SmoeScaleBy4Relu"),
+    SMOE("SmoeScaleUngrouped"),
+    SMOE("SmoeScaleUngroupedRelu"),
     OPERATOR("GaussNormalize", gauss_normalize_map),
     OPERATOR("GaussNormalizeDynamic", gauss_normalize_map),
     OPERATOR("CombineScales", combine_scales),
