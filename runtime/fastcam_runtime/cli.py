@@ -27,6 +27,9 @@ _OF_EXPORT_EXTRA = ("onnx", "onnx_ir", "onnxscript")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (0, 2 for a user's mistake, 130 after Ctrl-C)."""
     argv = sys.argv[1:] if argv is None else list(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without × or … gets a question mark
     try:
         return _dispatch(argv)
     except FastcamError as error:
