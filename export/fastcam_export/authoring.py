@@ -65,8 +65,10 @@ class Ops:
             result = getattr(self, op_type)(x, axes=list(axes), keepdims=keep)
         return result
 
-    def split(self, x: ir.Value, parts: int, axis: int) -> Sequence[ir.Value]:
-        """Equal parts along `axis`: their number became an attribute in opset 18."""
+    def split(self, x: ir.Value, parts: int, axis: int, sizes: ir.Value | None = None) -> Sequence[ir.Value]:
+        """Parts along `axis`, of these `sizes` or equal: then opset 18 and newer want their number."""
+        if sizes is not None:
+            return self._tape.op_multi_out("Split", [x, sizes], {"axis": axis}, num_outputs=parts)
         attributes = {"axis": axis, **({"num_outputs": parts} if self.opset >= 18 else {})}
         return self._tape.op_multi_out("Split", [x], attributes, num_outputs=parts)
 

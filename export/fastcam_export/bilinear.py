@@ -26,9 +26,14 @@ def is_static(*sizes: Size) -> bool:
 
 def positions(length: int, size: int) -> np.ndarray:
     """Where `size` output pixels read `length` input pixels: integer part and fraction, float32 [2,size]."""
-    numerator = np.clip((2 * np.arange(size) + 1) * length - size, 0, 2 * size * (length - 1))
-    whole, rest = np.divmod(numerator, 2 * size)
-    return np.stack([whole, rest / (2 * size)]).astype(np.float32)
+    numerator, denominator = _fractions(length, size)
+    whole, rest = np.divmod(numerator, denominator)
+    return np.stack([whole, rest / denominator]).astype(np.float32)
+
+
+def _fractions(length: int, size: int) -> tuple[np.ndarray, int]:
+    """p of the output pixels as a fraction of integers: numerators and their denominator."""
+    return np.clip((2 * np.arange(size) + 1) * length - size, 0, 2 * size * (length - 1)), 2 * size
 
 
 def free_positions(op: Ops, length: ir.Value, size: ir.Value) -> ir.Value:
@@ -45,13 +50,25 @@ def free_positions(op: Ops, length: ir.Value, size: ir.Value) -> ir.Value:
     )
 
 
+def hat(op: Ops, position: ir.Value, j: ir.Value | np.ndarray, axis: int) -> ir.Value:
+    """max(0, 1 − |p − j|), with p as integer part and fraction along `axis`."""
+    floor, fraction = op.split(position, 2, axis=axis)
+    # floor − j is exact, so the fraction keeps its digits on large maps too.
+    return op.Relu(op.Sub(1.0, op.Abs(op.Add(op.Sub(floor, j), fraction))))
+
+
 def matrix(op: Ops, position: ir.Value, length: ir.Value) -> ir.Value:
     """The interpolation matrix, float32 [length,size], from `positions` and the int64 scalar `length`."""
-    floor, fraction = op.split(position, 2, axis=0)
-    j = op.Unsqueeze(op.Cast(op.Range(0, length, 1), to=ir.DataType.FLOAT), [1])
-    # floor − j is exact, so the fraction keeps its digits on large maps too.
-    distance = op.Abs(op.Add(op.Sub(floor, j), fraction))
-    return op.Relu(op.Sub(1.0, distance))
+    j = op.Cast(op.Range(0, length, 1), to=ir.DataType.FLOAT)
+    return hat(op, position, op.Unsqueeze(j, [1]), axis=0)
+
+
+def dense_matrix(length: int, size: int) -> np.ndarray:
+    """The interpolation matrix in NumPy: float64 [length,size]."""
+    numerator, denominator = _fractions(length, size)
+    distance = np.abs(numerator / denominator - np.arange(length)[:, None])
+    weights: np.ndarray = np.maximum(0, 1 - distance)
+    return weights
 
 
 def map_positions(sizes: Sequence[Size], size: Size) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ from fastcam_export.combine import combine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import method
-from steps import run_step
+from steps import run_step, step_model
 
 lengths = st.integers(1, 23)
 OPSETS = (13, 17, 18, 21, 25)
@@ -79,6 +79,25 @@ def test_combine_with_free_sizes_in_every_opset(opset: int) -> None:
     np.testing.assert_allclose(run_step(fixed, *maps), expected, rtol=0, atol=1e-6)
 
 
-def test_constants_of_a_224_pixel_combination_stay_small() -> None:
-    step = combine(opset=17, sizes=[(s, s) for s in (112, 56, 28, 14, 7)], size=(224, 224), weights=[1] * 5)
-    assert sum(array.nbytes for array in step.constants.values()) < 20_000
+@pytest.mark.parametrize("size", [(224, 224), (59, 90), (227, 61), (299, 299), (40, 41), (97, 1)])
+@pytest.mark.parametrize("opset", [13, 21])
+def test_combine_in_bands_of_rows(size: tuple[int, int], opset: int) -> None:
+    sizes = [(-(-size[0] // f), -(-size[1] // f)) for f in (2, 4, 8, 16, 32)]
+    maps = maps_of(sizes, batch=3)
+    weights = [0.18, 0.15, 0.37, 0.4, 0.72]
+    found = run_step(combine(opset=opset, sizes=sizes, size=size, weights=weights), *maps)
+    np.testing.assert_allclose(found, method.combine(maps, weights, *size), rtol=0, atol=1e-6)
+
+
+def test_combine_keeps_a_free_batch() -> None:
+    sizes = [(20, 30), (5, 8)]
+    maps = maps_of(sizes, batch=2)
+    step = combine(opset=17, sizes=sizes, size=(40, 60), weights=[1, 2])
+    found = run_step(step, *maps, free=True)
+    np.testing.assert_allclose(found, method.combine(maps, [1, 2], 40, 60), rtol=0, atol=1e-6)
+
+
+def test_a_combination_adds_less_than_100_kilobytes() -> None:
+    sizes = [(s, s) for s in (112, 56, 28, 14, 7)]
+    step = combine(opset=17, sizes=sizes, size=(224, 224), weights=[1] * 5)
+    assert len(step_model(step, *maps_of(sizes))) < 100_000

@@ -66,18 +66,30 @@ def test_smoe_is_the_formula(x: np.ndarray) -> None:
     equal = np.ptp(x, axis=1) == 0
     assert (found >= 0).all()
     assert (found[equal] == 0).all()
-    # What nearly equal channels differ by is resolved to 2e-6 of their mean.
-    resolved = 2e-6 * (x.astype(np.float64).mean(axis=1) + 1e-6).max(axis=(1, 2), keepdims=True)
-    level = np.abs(expected).max(axis=(1, 2), keepdims=True)
-    assert (np.abs(found - expected) <= np.maximum(1e-5 * level, resolved)).all()
+    # Beside 1e-5 of the range: what nearly equal channels differ by is resolved to 1e-6 of their mean.
+    mean = x.mean(axis=1, dtype=np.float64) + 1e-6
+    resolved = 1e-6 * np.maximum(mean, expected).max(axis=(1, 2), keepdims=True)
+    spread = np.ptp(expected, axis=(1, 2), keepdims=True)
+    assert (np.abs(found - expected) <= 1e-5 * spread + resolved).all()
 
 
-@pytest.mark.parametrize("magnitude", [1e-6, 1e-3, 1.0, 1e4, 1e9])
-@pytest.mark.parametrize("channels", [8, 64, 96, 2048])
-def test_smoe_of_a_typical_layer_keeps_five_digits(channels: int, magnitude: float) -> None:
-    rng = np.random.default_rng(channels)
-    x = (np.maximum(rng.standard_normal((2, channels, 7, 5)), 0) * magnitude).astype(np.float32)
+@pytest.mark.parametrize("magnitude", [1e-4, 1.0, 1e4, 1e9])
+@pytest.mark.parametrize(
+    "shape", [(2, 8, 7, 5), (2, 96, 7, 5), (2, 2048, 7, 5), (1, 64, 65, 67), (2, 272, 40, 30)]
+)
+def test_smoe_of_a_typical_layer_keeps_five_digits(shape: tuple[int, ...], magnitude: float) -> None:
+    rng = np.random.default_rng(shape[1])
+    x = (np.maximum(rng.standard_normal(shape), 0) * magnitude).astype(np.float32)
     assert_close_to_range(runner("smoe", x.shape)(x), method.smoe(x))
+
+
+@pytest.mark.parametrize("channels", [1, 2, 4, 15, 16, 48, 100, 127, 251, 256, 1004, 1280, 1920, 2048])
+@pytest.mark.parametrize("size", [16, 64])
+def test_smoe_of_equal_channels_is_exactly_0(channels: int, size: int) -> None:
+    rng = np.random.default_rng(channels)
+    column = (10 ** rng.uniform(-8, 9, (1, 1, size, size))).astype(np.float32)
+    x = np.repeat(column, channels, axis=1)
+    assert not runner("smoe", x.shape)(x).any()
 
 
 @pytest.mark.parametrize("channels", CHANNELS)
