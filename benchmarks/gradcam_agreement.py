@@ -1,0 +1,96 @@
+"""Our class maps against those of the package `grad-cam`: the same networks, pictures, classes and ε.
+
+    python -m benchmarks.gradcam_agreement --check
+
+Ours come out of a forward pass in onnxruntime, theirs out of torch's backward pass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from fastcam_export import export
+from fastcam_runtime.contract import CAM, CLASS_INPUT
+from fastcam_runtime.session import open_session
+from fastcam_runtime.table import format_table
+from numpy.typing import NDArray
+
+from . import report
+from .networks import NETWORKS, RESULTS, check_name, exported_file, import_torchvision, module
+from .pictures import pictures
+
+LIMIT = 1e-3
+THEIR_EPSILON = 1e-6
+"""In the denominator of grad-cam's Grad-CAM++."""
+METHODS = {"gradcam": "GradCAM", "gradcam++": "GradCAMPlusPlus"}
+RANKS = (0, 3)
+"""Of the classes that are explained: the most likely one, and one that loses."""
+
+
+def compare(name: str, method: str, images: Mapping[str, NDArray[np.float32]]) -> dict[str, Any]:
+    """The largest difference of two maps within 0…1, over all pictures and classes."""
+    import_torchvision()  # first: pytorch_grad_cam would import it in the usual way
+    import pytorch_grad_cam
+    from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
+
+    network = module(name)
+    theirs = getattr(pytorch_grad_cam, METHODS[method])(network, [NETWORKS[name].last(network)])
+    epsilon = THEIR_EPSILON if method == "gradcam++" else 0.0
+    with tempfile.TemporaryDirectory(dir=RESULTS) as folder:
+        file = Path(folder) / "cam.onnx"
+        export(exported_file(name), file, outputs=["cam"], cam=method, cam_epsilon=epsilon)
+        session = open_session(file, threads=1, provider="cpu")
+    input_name = session.get_inputs()[0].name
+    worst, at = 0.0, ""
+    for title, image in images.items():
+        picture = torch.from_numpy(image)
+        with torch.no_grad():
+            ranking = network(picture).argsort(descending=True)[0]
+        for rank in RANKS:
+            wanted = int(ranking[rank])
+            expected = theirs(picture, targets=[ClassifierOutputTarget(wanted)])
+            (found,) = session.run([CAM], {input_name: image, CLASS_INPUT: np.array([wanted])})
+            error = float(np.max(np.abs(found - expected)))
+            if not error <= worst:
+                worst, at = error, f"{title}, class {wanted}"
+    return {"network": name, "method": method, "difference": worst, "at": at}
+
+
+def text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The table for the terminal."""
+    cells = [
+        [NETWORKS[row["network"]].title, row["method"], f"{row['difference']:.1e}",
+         "" if row["difference"] <= LIMIT else "MISSED", row["at"]]
+        for row in rows
+    ]  # fmt: skip
+    return format_table(["network", "method", "max difference", "", "largest at"], cells)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.gradcam_agreement", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("--networks", default=",".join(NETWORKS), metavar="A,B", help="all")
+    parser.add_argument("--pictures", type=int, default=8, metavar="N", help="how many (8)")
+    parser.add_argument("--check", action="store_true", help=f"exit with 1 beyond {LIMIT}")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    RESULTS.mkdir(exist_ok=True)
+    images = pictures(options.pictures)
+    names = [check_name(name) for name in options.networks.split(",")]
+    rows = [compare(name, method, images) for name in names for method in METHODS]
+    config = report.setup(("torch", "grad-cam"), pictures=list(images))
+    report.save("gradcam_agreement", {"config": config, "limit": LIMIT, "agreement": rows})
+    print(text(rows))
+    return int(options.check and any(not row["difference"] <= LIMIT for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
