@@ -101,7 +101,8 @@ def _closed_form(
     if method == "gradcam":
         return branch.call(gap_gradcam(branch.opset, known), features, w, name="cam/map")
     gap = float_activation(branch, layer.source, "cam/gap")
-    step = gap_gradcam_plus_plus(branch.opset, epsilon, known)
+    rank = None if layer.source.shape is None else len(layer.source.shape)
+    step = gap_gradcam_plus_plus(branch.opset, epsilon, known, rank)
     return branch.call(step, features, gap, w, name="cam/map")
 
 

@@ -53,7 +53,7 @@ def gap_gradcam(opset: int, known: Features) -> Step:
     return Step(make_function("GapGradCam", opset, ["A", "w"], body, output="cam", doc=doc))
 
 
-def gap_gradcam_plus_plus(opset: int, epsilon: float, known: Features) -> Step:
+def gap_gradcam_plus_plus(opset: int, epsilon: float, known: Features, gap_rank: int | None) -> Step:
     """relu(Σₖ relu(wₖ)/(2 + wₖ·gapₖ + ε(HW)²/wₖ²)·Aₖ), from A, its means gap, [N,C] or [N,C,1,1], and w."""
 
     def body(op: Ops, a: ir.Value, gap: ir.Value, w: ir.Value) -> ir.Value:
@@ -61,7 +61,8 @@ def gap_gradcam_plus_plus(opset: int, epsilon: float, known: Features) -> Step:
         if epsilon:
             pixels = op.Cast(op.Div(op.Size(a), op.Size(w)), to=ir.DataType.FLOAT)
             offset = op.Mul(op.Mul(pixels, pixels), op.attribute("epsilon"))
-        return weighted_sum(op, a, alpha_relu(op, w, op.Flatten(gap, axis=1), offset, known), known)
+        means = gap if gap_rank == 2 else op.Flatten(gap, axis=1)
+        return weighted_sum(op, a, alpha_relu(op, w, means, offset, known), known)
 
     doc = "Grad-CAM++ of a GlobalAveragePool–Linear head, w the class's weights."
     return with_epsilon("GapGradCamPlusPlus", opset, ["A", "gap", "w"], body, epsilon, doc)

@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -17,11 +18,13 @@ from cam_harness import autograd, session, textbook_cam, with_class_map
 from fastcam_export.graph.ends import find_ends
 from fastcam_export.graph.shapes import concrete_shapes
 from fastcam_export.taps import find_taps
+from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
 Part = Callable[[torch.Tensor], torch.Tensor]
 CLASSES = 40
 TOLERANCE = 1e-4
+MODELS = Path(__file__).parents[3] / "models"
 
 
 @dataclass(frozen=True)
@@ -189,3 +192,25 @@ def test_network_equals_autograd(make: Callable[[ModuleType], Network], torchvis
             assert cam.shape == expected.shape
             assert expected.max(axis=(1, 2)).min() == 1, "a map of zeros compares nothing"
             assert np.abs(cam - expected).max() <= TOLERANCE
+
+
+def test_shipped_model_with_its_weights() -> None:
+    """EfficientNet-Lite0 as it is shipped: the features of two pictures, then its head in float64."""
+    proto = onnx.load(MODELS / "efficientnet-lite0.onnx")
+    arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
+    weight = torch.tensor(arrays["classifier.weight.half"]).double()
+    picture = proto.graph.input[0].name
+    rng = np.random.default_rng(3)
+    coarse = torch.tensor(rng.normal(size=(2, 3, 9, 9)).astype(np.float32))
+    pictures = nn.functional.interpolate(coarse, size=224, mode="bicubic").numpy()
+    for method in ("gradcam++", "gradcam"):
+        grown = with_class_map(proto, "head.act", method=method)
+        grown.graph.output.append(helper.make_tensor_value_info("head.act", TensorProto.FLOAT, None))
+        runner = session(grown)
+        for rank in (0, 1, 2, 5):
+            scores, features = runner.run(["logits", "head.act"], {picture: pictures})
+            classes = np.argsort(-scores, axis=1)[:, rank]
+            feeds = {picture: pictures} | ({"saliency_class": classes} if rank else {})
+            (cam,) = runner.run(["cam"], feeds)
+            g = autograd(lambda a: a.mean((2, 3)) @ weight.T, features, classes)
+            assert np.abs(cam - textbook_cam(features, g, method)).max() <= TOLERANCE
