@@ -23,10 +23,8 @@ from .explainer import Explainer
 from .loop import Loop, LoopOptions
 from .model import Model
 from .overlay import BLENDS, Overlay
-from .realtime import RealTime
 from .report import RunReport, check_json_path, write_json
-from .sinks import Sink, open_sink
-from .sinks.video import VideoFile
+from .sinks import open_sink
 from .sources import Source, open_source
 from .views import VIEWS, available_views, output_of
 
@@ -96,7 +94,7 @@ def add_parser(commands: Any) -> None:
     speed.add_argument("--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…")
     speed.add_argument("--no-native", dest="native", action="store_false", help="no compiled kernels")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures of the run to FILE")
-    parser.add_argument("--token", help="password of the live page")
+    parser.add_argument("--token", help="password of the live page (default: $FASTCAM_TOKEN)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -120,19 +118,26 @@ def run(args: argparse.Namespace) -> int:
         logger.warning("%s: an ORT file cannot be cut, so --every saves nothing", args.model)
     # Whatever was opened is closed if a later one cannot be opened; the loop closes them itself.
     with ExitStack() as opened:
-        source = open_source(args.input, size=args.size, fps=args.fps, flip=args.flip, loop=args.loop)
-        opened.callback(source.close)
-        sinks: list[Sink] = []
-        fps = source.fps or _DEFAULT_FPS
-        for uri in args.outputs or [_default_output()]:
-            sink = open_sink(uri, fps=fps, controls=controls, token=args.token)
-            opened.callback(sink.close)
-            sinks.append(RealTime(sink, fps) if source.live and isinstance(sink, VideoFile) else sink)
+        source = opened.enter_context(
+            open_source(args.input, size=args.size, fps=args.fps, flip=args.flip, loop=args.loop)
+        )
+        opened.enter_context(stopped_by_signals(controls))
+        sinks = [
+            opened.enter_context(
+                open_sink(
+                    uri,
+                    fps=source.fps or _DEFAULT_FPS,
+                    controls=controls,
+                    token=args.token,
+                    real_time=source.live,
+                )
+            )
+            for uri in args.outputs or [_default_output()]
+        ]
         loop = Loop(explainer, source, sinks, controls, overlay, options)
         rss = system.rss_bytes()
         try:
-            with stopped_by_signals(controls):
-                loop.run()
+            loop.run()
         finally:
             _report(args, explainer, loop, source, rss)
     return 0
