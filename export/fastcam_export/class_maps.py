@@ -27,10 +27,12 @@ def class_maps(
     """
     tap = found.taps[-1]
     size = found.fixed_size(tap)
-    wanted = branch.optional_input(CLASS_INPUT, np.array([ARGMAX], np.int64), (canvas.batch,))
+    # A fixed batch wants a default of its own length; a free one broadcasts a single value.
+    default = np.full(canvas.batch if isinstance(canvas.batch, int) else 1, ARGMAX, np.int64)
+    wanted = branch.optional_input(CLASS_INPUT, default, (canvas.batch,))
     small = class_activation_map(
         branch, tap.value, found.ends.scores, wanted, method=options.cam, epsilon=options.cam_epsilon,
-        tap_shape=(None, tap.shape[1], *size),
+        tap_shape=(None, tap.shape[1], *size), nonnegative=tap.nonnegative,
     )  # fmt: skip
     step = upsample(opset=branch.opset, size_from=size, size_to=canvas.size)
     large = branch.call(step, small, *canvas.size_input, name="cam/upsampled")

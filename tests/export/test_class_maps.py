@@ -75,6 +75,16 @@ def test_only_what_is_asked_for_is_added(outputs: list[str]) -> None:
     assert ("SmoeScale" in calls) == (outputs != ["cam"])
 
 
+def test_a_fixed_batch() -> None:
+    model = session(graft(small_cnn("float[3,3,64,64] input"), outputs=["cam"]))
+    x = pictures(3)
+    free = session(graft(small_cnn("float[N,3,64,64] input"), outputs=["cam"]))
+    for classes in ((), (4, -1, 9)):
+        np.testing.assert_allclose(
+            run(model, x, *classes)["saliency_cam"], run(free, x, *classes)["saliency_cam"], atol=1e-6
+        )
+
+
 def test_free_sizes() -> None:
     model = session(graft(small_cnn("float[N,3,H,W] input"), outputs=["cam"]))
     for shape in ((1, 3, 48, 80), (2, 3, 65, 33)):
