@@ -36,7 +36,7 @@ def maps(draw: st.DrawFn) -> np.ndarray:
         "constant": lambda: np.full(shape, rng.random()),
         "outlier": lambda: np.where(np.arange(np.prod(shape)).reshape(shape) % 97 == 0, 1.0, 0.0),
     }[kind]()
-    magnitude = 10 ** draw(st.floats(-9, 9))
+    magnitude = 10 ** draw(st.floats(-9, 14))
     base = draw(st.sampled_from((0.0, 0.0, 1.0, 100.0)))
     return ((s + base) * magnitude).astype(np.float32)
 

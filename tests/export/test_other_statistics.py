@@ -131,7 +131,7 @@ def test_entropy_far_below_zero_is_finite_and_falls() -> None:
 def test_lognormal_mean_up_to_a_factor_where_float32_ends(seed: int, low: float, high: float) -> None:
     x = (10 ** np.random.default_rng(seed).uniform(low, high, (1, 8, 4, 4))).astype(np.float32)
     found, exponent = runner("lognormal_mean", x.shape)(x), oracle.lognormal_log_mean(x)
-    expected = np.exp(exponent - max(float(exponent.max()) - 80, 0))
+    expected = np.exp(exponent - max(float(exponent.max()) - 38, 0))
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-5 * expected.max())
 

@@ -9,8 +9,8 @@ import onnx_ir as ir
 from ..authoring import Ops, Step
 from ._moments import mean_and_variance, rectified_step
 
-LARGEST_EXPONENT = 80.0
-"""exp of more than this nears float32's end; a map that needs it is scaled down as a whole."""
+LARGEST_EXPONENT = 38.0
+"""A map's variance has no room for the square of more; a map that needs it is scaled down as a whole."""
 
 LEAST_VARIANCE = 1e-10
 """Of ln y: below is rounding, and the entropy of equal channels would be −∞."""

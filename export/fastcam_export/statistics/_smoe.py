@@ -64,7 +64,7 @@ def smoe(
     name = form.name + ("" if nonnegative else "Relu")
     constants = _mean_constants(channels)
     if form.by_turns:
-        constants["parts"] = np.arange(channels).reshape(form.parts, -1)
+        constants["indices"] = np.arange(channels)
     log_mean = -form.roots / channels / math.log(2)
     constants["log_mean"] = np.full((1, channels // form.parts), log_mean, np.float32)
     if height is None or width is None:
@@ -78,7 +78,7 @@ def smoe(
         y = x if nonnegative else op.Relu(x)
         if form.by_turns:
             m = op.Add(_mean(op, y, given), epsilon)
-            product = _root(op, _parts(op, op.Reshape(y, [0, 0, -1]), given["parts"], epsilon))
+            product = _root(op, _parts(op, op.Reshape(y, [0, 0, -1]), given["indices"], epsilon))
         else:
             y = op.Add(y, epsilon)
             m = _mean(op, y, given)
@@ -126,11 +126,12 @@ def _mean(op: Ops, y: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
 
 
 def _parts(op: Ops, flat: ir.Value, indices: ir.Value, epsilon: ir.Value) -> list[ir.Value]:
-    """Parts of the channels, each with ε added, from [N,C,HW] and their indices [parts,n].
+    """Parts of the channels, each with ε added, from [N,C,HW] and the channels' indices.
 
     Split would copy the whole tensor before its first part is used, and onnxruntime makes a Split of Slices.
     """
-    return [op.Add(op.Gather(flat, op.Gather(indices, i), axis=1), epsilon) for i in range(_LARGE.parts)]
+    parts = op.split(indices, _LARGE.parts, axis=0)
+    return [op.Add(op.Gather(flat, part, axis=1), epsilon) for part in parts]
 
 
 def _root(op: Ops, parts: Sequence[ir.Value]) -> ir.Value:
