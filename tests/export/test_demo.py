@@ -19,8 +19,8 @@ from fastcam_export.demo.clip import Seen, Witness
 from fastcam_export.demo.contact_sheet import FRAME, Row, columns_for, draw_sheet
 from fastcam_export.demo.latency import compare, format_latency
 from fastcam_export.demo.legend import lovi_colors
-from fastcam_export.demo.progress import Progress
 from fastcam_export.demo.show import STRIP, draw_pictures
+from fastcam_export.progress import Progress
 from fastcam_models import default_model
 from fastcam_runtime import Explainer, Explanation, Geometry, colormaps
 from fastcam_runtime.cli import main

@@ -14,7 +14,7 @@ from types import FrameType
 
 from fastcam_runtime.cli_run import parse_size
 
-from .progress import Progress
+from ..progress import Progress
 from .show import MODEL, DemoOptions, show
 
 

@@ -18,10 +18,10 @@ from fastcam_runtime.sinks.images import save_image
 from fastcam_runtime.sources.test_clip import DEFAULT_FPS, DEFAULT_FRAMES, DEFAULT_SIZE, TestClip
 
 from ..api import export
+from ..progress import Progress
 from .clip import Seen, format_labels, record
 from .contact_sheet import FRAME, Row, columns_for, draw_sheet, pick
 from .latency import compare, format_latency
-from .progress import Progress
 
 ROWS = 6
 MODEL = f"{default_model().stem}-fastcam.onnx"

@@ -15,11 +15,11 @@ from fastcam_runtime.report import check_json_path, write_json
 
 from ..api import export
 from ..arguments import MODEL_HELP, add_map_options, default_target, map_options
-from ..demo.progress import Progress
 from ..errors import GraftError
 from ..load import load
 from ..options import Options
 from ..plan import plan
+from ..progress import Progress
 from ..streaming import write_model
 from . import report
 from .budget import Budget
