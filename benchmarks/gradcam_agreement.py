@@ -23,7 +23,8 @@ from fastcam_runtime.table import format_table
 from numpy.typing import NDArray
 
 from . import report
-from .networks import NETWORKS, RESULTS, check_name, exported_file, import_torchvision, module
+from .modules import LAST, exported_file, import_torchvision, module
+from .networks import NETWORKS, RESULTS, check_name
 from .pictures import pictures
 
 LIMIT = 1e-3
@@ -41,7 +42,7 @@ def compare(name: str, method: str, images: Mapping[str, NDArray[np.float32]]) -
     from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
 
     network = module(name)
-    theirs = getattr(pytorch_grad_cam, METHODS[method])(network, [NETWORKS[name].last(network)])
+    theirs = getattr(pytorch_grad_cam, METHODS[method])(network, [LAST[name](network)])
     epsilon = THEIR_EPSILON if method == "gradcam++" else 0.0
     with tempfile.TemporaryDirectory(dir=RESULTS) as folder:
         file = Path(folder) / "cam.onnx"

@@ -22,7 +22,8 @@ import numpy as np
 from fastcam_runtime.table import format_table
 
 from . import report
-from .networks import NETWORKS, RESULTS, check_name, plain_file
+from .modules import plain_file
+from .networks import NETWORKS, RESULTS, check_name
 
 TIME_LIMIT_S = 10.0
 MEMORY_LIMIT = 3.0

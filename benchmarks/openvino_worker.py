@@ -67,7 +67,11 @@ def main() -> int:
     calls, shapes = {}, {}
     for name, compiled in make_methods(options.path).items():
         calls[name], shapes[name] = timed(compiled, picture, CLOCKS[options.clock])
-    print(json.dumps({"openvino": openvino.__version__, "shapes": shapes}), file=answers, flush=True)
+    print(
+        json.dumps({"openvino": openvino.__version__.partition("-")[0], "shapes": shapes}),
+        file=answers,
+        flush=True,
+    )
     for line in sys.stdin:
         print(json.dumps(calls[line.strip()]()), file=answers, flush=True)
     return 0

@@ -23,7 +23,8 @@ from fastcam_runtime.table import format_table
 from . import report, targets
 from .footprint import footprint
 from .forms import PLAIN, Form, available_forms, check_equal, make_files, open_form, runner
-from .networks import NETWORKS, RESULTS, SIZE, check_name, plain_file
+from .modules import plain_file
+from .networks import NETWORKS, RESULTS, SIZE, check_name
 from .rounds import CLOCKS, Contender, difference, measure, summary
 
 logger = logging.getLogger(__name__)

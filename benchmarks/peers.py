@@ -26,7 +26,8 @@ from fastcam_runtime.table import format_table
 
 from . import report
 from .forms import PLAIN, Files, available_forms, make_files, open_form, runner
-from .networks import NETWORKS, RESULTS, SIZE, check_name, noise_picture, plain_file
+from .modules import plain_file
+from .networks import NETWORKS, RESULTS, SIZE, check_name, noise_picture
 from .openvino_peer import Unavailable, Worker
 from .rounds import CLOCKS, Contender, difference, measure, summary
 from .torch_peers import NO_MAP, PEERS, hooked_smoe
@@ -113,7 +114,7 @@ def check_hooks(name: str, files: Files) -> None:
 
 def measure_network(name: str, options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, list[float]]]:
     """One network's figures, and the raw samples."""
-    missing = "left out"
+    missing, version = "left out", "not installed"
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=RESULTS)))
         files = make_files(plain_file(name), folder)
@@ -123,12 +124,14 @@ def measure_network(name: str, options: argparse.Namespace) -> tuple[dict[str, A
             try:
                 worker = stack.enter_context(Worker(plain_file(name), SIZE, options.clock))
                 engines.append(list(openvino_entries(worker)))
-                missing = ""
+                missing, version = "", worker.version
             except Unavailable as error:
                 missing = str(error)
         contenders = [entry.contender for engine in engines for entry in engine]
         measure(contenders, options.rounds, warm_up=WARM_UP)
-    result = {"network": name, "openvino_missing": missing, "methods": _rows(engines)}
+    result = {
+        "network": name, "openvino_version": version, "openvino_missing": missing, "methods": _rows(engines)
+    }  # fmt: skip
     return result, report.samples_of(contenders)
 
 
@@ -190,6 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     config = report.setup(PACKAGES, rounds=options.rounds, clock=options.clock, threads=1)
     measured = [measure_network(check_name(name), options) for name in options.networks.split(",")]
     networks = [figures for figures, _ in measured]
+    config["versions"]["openvino"] = networks[0]["openvino_version"]
     samples = {figures["network"]: raw for figures, raw in measured}
     report.save("peers", {"config": config, "networks": networks}, samples)
     print(f"{report.describe(config)}\n\n{text(networks)}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .networks import NETWORKS, module
+from .modules import LAST, module
 from .smoe_hooks import TAPS, HookedSmoe
 
 NO_MAP = "no map"
@@ -37,7 +37,7 @@ def _grad_cam(method: str) -> Callable[[str], Explain]:
         import pytorch_grad_cam
 
         network = module(name)
-        cam = getattr(pytorch_grad_cam, method)(network, [NETWORKS[name].last(network)])
+        cam = getattr(pytorch_grad_cam, method)(network, [LAST[name](network)])
         return lambda picture: cam(picture, targets=None)
 
     return make
@@ -48,7 +48,7 @@ def _torchcam(method: str) -> Callable[[str], Explain]:
         from torchcam import methods
 
         network = module(name)
-        extractor = getattr(methods, method)(network, NETWORKS[name].last(network))
+        extractor = getattr(methods, method)(network, LAST[name](network))
 
         def explain(picture: torch.Tensor) -> Any:
             scores = network(picture)

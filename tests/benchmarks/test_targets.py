@@ -1,0 +1,75 @@
+"""The promises: which are judged, and by which figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks.targets import Outcome, format_outcomes, outcomes
+
+
+def cost(percent: float) -> dict[str, float]:
+    return {"percent": percent}
+
+
+def result(network: str, threads: int = 1, on_top: float = 0.0, **forms: float) -> dict[str, Any]:
+    run = {
+        "network": network, "threads": threads, "forms": {name: cost(value) for name, value in forms.items()},
+        "classes_on_top": {"standard": cost(on_top)},
+    }  # fmt: skip
+    return {"overhead": [run], "footprint": {}}
+
+
+def broken(figures: dict[str, Any]) -> list[str]:
+    return [outcome.promise for outcome in outcomes(figures) if not outcome.kept]
+
+
+def test_limits_are_inclusive_and_per_network() -> None:
+    assert broken(result("resnet50", standard=3.0, native=1.0)) == []
+    assert broken(result("resnet50", standard=3.01, native=1.01)) == [
+        "ResNet-50, standard: cost of the map",
+        "ResNet-50, native: cost of the map",
+    ]
+    assert broken(result("mobilenet_v2", standard=25.0, native=7.1)) == [
+        "MobileNetV2, native: cost of the map"
+    ]
+    assert broken(result("vgg16", standard=90.0)) == []
+
+
+def test_never_slower_than_naive() -> None:
+    assert broken(result("vgg16", naive=5.0, standard=5.1, native=1.0)) == [
+        "VGG16, standard: no slower than the naive graft"
+    ]
+
+
+def test_class_maps_are_judged_where_the_head_is_linear() -> None:
+    assert broken(result("resnet18", on_top=2.1)) == ["ResNet-18, standard: class maps on top"]
+    assert broken(result("vgg16", on_top=2.1)) == []
+
+
+def test_two_threads_against_one() -> None:
+    figures = result("vgg16", standard=10.0)
+    figures["overhead"] += result("vgg16", threads=2, standard=13.1)["overhead"]
+    (only,) = (outcome for outcome in outcomes(figures) if not outcome.kept)
+    assert only.measured == pytest.approx(1.31)
+    assert "two threads" in only.promise
+
+
+@pytest.mark.parametrize(
+    ("file_bytes", "growth", "kept"),
+    [(1_000_000, 200_000, True), (1_000_000, 200_001, False), (100_000_000, 999_999, True)],
+)
+def test_file_growth_is_one_percent_or_200_kb(file_bytes: int, growth: int, kept: bool) -> None:
+    form = {"file_growth_bytes": growth, "load": cost(19.0)}
+    figures = {
+        "overhead": [], "footprint": {"resnet18": {"file_bytes": file_bytes, "forms": {"standard": form}}}
+    }  # fmt: skip
+    assert (broken(figures) == []) is kept
+
+
+def test_broken_promises_come_first() -> None:
+    lines = format_outcomes([Outcome("fine", 1.0, 2.0, "%"), Outcome("late", 3.0, 2.0, "%")]).splitlines()
+    assert lines[1].split()[0] == "late"
+    assert "MISSED" in lines[1]
+    assert lines[-1] == "1 of 2 missed"
