@@ -110,6 +110,15 @@ def test_smoe_with_free_sizes_in_every_opset(opset: int, channels: int) -> None:
     assert_close_to_range(runner("smoe", x.shape, opset=opset)(x), method.smoe(x))
 
 
+@pytest.mark.parametrize("opset", OPSETS)
+@pytest.mark.parametrize("nonnegative", [True, False])
+def test_smoe_of_large_tensors_in_every_opset(opset: int, nonnegative: bool) -> None:
+    x = np.random.default_rng(opset).standard_normal((2, 32, 91, 97)).astype(np.float32)
+    x = np.maximum(x, 0) if nonnegative else x
+    found = runner("smoe", x.shape, opset=opset, nonnegative=nonnegative)(x)
+    assert_close_to_range(found, method.smoe(x))
+
+
 def test_epsilon_is_used() -> None:
     x = np.random.default_rng(2).gamma(0.3, 1, (1, 8, 4, 4)).astype(np.float32)
     x[0, ::2] = 0
