@@ -52,6 +52,7 @@ setup(
         "fastcam_runtime": ["py.typed", "**/*.html", "**/*.jpg", "sources/clip/README.md"],
         "fastcam_export": ["py.typed"],
     },
+    exclude_package_data={"fastcam_runtime.native": ["*.c", "*.h"]},  # a wheel holds what was built from them
     ext_modules=[
         Extension(
             "fastcam_runtime.native.fastcam_ops",
