@@ -81,7 +81,9 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
 
     maps: list[ir.Value] = []
     if asked & NEED_SCALES:
-        maps = [_scale_map(branch, found, tap, f"scale_{k}", options) for k, tap in enumerate(scales.taps, 1)]
+        # Deepest first: onnxruntime then computes each map while its tap is still in the cache.
+        for k, tap in reversed(list(enumerate(scales.taps, start=1))):
+            maps.insert(0, _scale_map(branch, found, tap, f"scale_{k}", options))
 
     combined = None
     if asked & NEED_COMBINED:

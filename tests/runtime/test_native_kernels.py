@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import onnx
-import onnx_ir as ir
 import onnxruntime as ort
 import pytest
 from fastcam_export import graft
@@ -17,9 +15,7 @@ from fastcam_export.combine import combine
 from fastcam_export.normalize import normalize
 from fastcam_export.statistics import statistic
 from fastcam_runtime import native
-from fastcam_runtime.contract import DOMAIN
 from networks import small_cnn
-from onnx import helper, numpy_helper
 from oracle import method
 from shared_data import shared
 from steps import step_model
@@ -168,48 +164,6 @@ def test_gauss_is_the_formula_for_any_map() -> None:
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 7, 9)])
 def test_gauss_of_a_constant_map_is_a_half(shape: tuple[int, ...], value: float) -> None:
     assert (run(gauss_session(), np.full(shape, value, np.float32)) == 0.5).all()
-
-
-def fused_model(shape: tuple[int, ...]) -> onnx.ModelProto:
-    """A model of one call: the function that calls SmoeScale and then GaussNormalize."""
-    height, width = shape[2:]
-    steps = (
-        statistic(
-            "smoe", opset=17, channels=shape[1], height=height, width=width, epsilon=1e-6, nonnegative=True
-        ),
-        normalize("gauss", opset=17, height=height, width=width),
-    )
-    smoe, gauss = (ir.to_proto(step.function) for step in steps)
-    call = helper.make_node(smoe.name, smoe.input, ["S"], domain=DOMAIN)
-    call.attribute.add(name="epsilon", ref_attr_name="epsilon", type=onnx.AttributeProto.FLOAT)
-    fused = helper.make_function(
-        DOMAIN, smoe.name + gauss.name, [*smoe.input, *(f"norm_{name}" for name in gauss.input[1:])], ["M"],
-        [call, helper.make_node(gauss.name, ["S", *(f"norm_{name}" for name in gauss.input[1:])], ["M"],
-                                domain=DOMAIN)],
-        [helper.make_opsetid("", 17), helper.make_opsetid(DOMAIN, 1)], ["epsilon"],
-    )  # fmt: skip
-    arrays = [*steps[0].constants.values(), *steps[1].constants.values()]
-    constants = [
-        numpy_helper.from_array(array, name) for array, name in zip(arrays, fused.input[1:], strict=True)
-    ]
-    node = helper.make_node(fused.name, ["in0", *fused.input[1:]], ["out"], domain=DOMAIN, epsilon=1e-6)
-    graph = helper.make_graph(
-        [node], "fused", [helper.make_tensor_value_info("in0", onnx.TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("out", onnx.TensorProto.FLOAT, None)], constants,
-    )  # fmt: skip
-    return helper.make_model(
-        graph, ir_version=8, functions=[smoe, gauss, fused], opset_imports=list(fused.opset_import)
-    )
-
-
-def test_statistic_and_normalisation_are_one_kernel(tmp_path: Path) -> None:
-    x = np.maximum(np.random.default_rng(4).standard_normal((2, 24, 13, 11)), 0).astype(np.float32)
-    model = fused_model(x.shape).SerializeToString()
-    expected = method.gauss(method.smoe(x))
-    np.testing.assert_allclose(run(session(model), x), expected, rtol=0, atol=2e-6)
-    assert operators_run(model, {"in0": x}, tmp_path) == {"SmoeScaleGaussNormalize"}
-    standard = ort.InferenceSession(model, providers=["CPUExecutionProvider"])
-    np.testing.assert_allclose(run(standard, x), expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("threads", THREADS)

@@ -121,11 +121,7 @@ static void ORT_CALL destroy_kernel(void *kernel) { free(kernel); }
          .KernelComputeV2 = compute_kernel},                                                                \
             name, compute                                                                                   \
     }
-/* A function that calls a statistic and then the normalisation bears both names: a node less for each scale. */
-#define SMOE(name)                                                                                           \
-    OPERATOR(name, smoe_scale), OPERATOR(name "Dynamic", smoe_scale),                                        \
-        OPERATOR(name "GaussNormalize", smoe_scale_gauss),                                                   \
-        OPERATOR(name "DynamicGaussNormalizeDynamic", smoe_scale_gauss)
+#define SMOE(name) OPERATOR(name, smoe_scale), OPERATOR(name "Dynamic", smoe_scale)
 
 static const Operator operators[] = {
     /* The forms of the function's body differ in what they know of X; the kernel is the same for all. */
@@ -133,8 +129,6 @@ static const Operator operators[] = {
     SMOE("SmoeScaleRelu"),
     SMOE("SmoeScaleLarge"),
     SMOE("SmoeScaleLargeRelu"),
-    SMOE("SmoeScaleBy4"),
-    SMOE("SmoeScaleBy4Relu"),
     SMOE("SmoeScaleUngrouped"),
     SMOE("SmoeScaleUngroupedRelu"),
     OPERATOR("GaussNormalize", gauss_normalize_map),

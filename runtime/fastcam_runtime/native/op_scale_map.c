@@ -1,4 +1,4 @@
-/* SmoeScale, GaussNormalize, and both as one operator: from activations to a scale's normalised map. */
+/* SmoeScale and GaussNormalize: from activations to a scale's normalised map. */
 #include "operators.h"
 #include "tensors.h"
 
@@ -24,37 +24,22 @@ static void run_tile(void *data, size_t index)
                                         work->out + image * work->pixels + start);
 }
 
-static OrtStatus *run_smoe(const Setting *setting, OrtKernelContext *context, Work *work)
+OrtStatus *smoe_scale(const Setting *setting, OrtKernelContext *context)
 {
     const OrtApi *api = setting->api;
     Tensor x;
     TRY(read_input(api, context, 0, ORT_FLOAT, &x));
     if (x.rank != 4 || x.dims[1] < 1)
         FAIL("SmoeScale takes [N,C,H,W] with at least one channel");
-    *work = (Work){setting, x.data, NULL, (size_t)x.dims[0], (size_t)x.dims[1], 0, 0};
-    work->pixels = (size_t)x.dims[2] * (size_t)x.dims[3];
-    work->tiles = (work->pixels + SMOE_TILE - 1) / SMOE_TILE;
-    TRY(make_output(api, context, x.dims[0], x.dims[2], x.dims[3], &work->out));
-    size_t count = work->images * work->tiles;
-    if (work->images * work->channels * work->pixels >= PARALLEL_FROM)
-        return api->KernelContext_ParallelFor(context, run_tile, count, 0, work);
+    Work work = {setting, x.data, NULL, (size_t)x.dims[0], (size_t)x.dims[1], 0, 0};
+    work.pixels = (size_t)x.dims[2] * (size_t)x.dims[3];
+    work.tiles = (work.pixels + SMOE_TILE - 1) / SMOE_TILE;
+    TRY(make_output(api, context, x.dims[0], x.dims[2], x.dims[3], &work.out));
+    size_t count = work.images * work.tiles;
+    if (work.images * work.channels * work.pixels >= PARALLEL_FROM)
+        return api->KernelContext_ParallelFor(context, run_tile, count, 0, &work);
     for (size_t i = 0; i < count; i++)
-        run_tile(work, i);
-    return NULL;
-}
-
-OrtStatus *smoe_scale(const Setting *setting, OrtKernelContext *context)
-{
-    Work work;
-    return run_smoe(setting, context, &work);
-}
-
-OrtStatus *smoe_scale_gauss(const Setting *setting, OrtKernelContext *context)
-{
-    Work work;
-    TRY(run_smoe(setting, context, &work));
-    for (size_t n = 0; n < work.images; n++)
-        setting->kernels->gauss_normalize(work.out + n * work.pixels, work.pixels);
+        run_tile(&work, i);
     return NULL;
 }
 
