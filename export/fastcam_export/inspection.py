@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
+from fastcam_runtime import native
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY, Metadata
 
 from .graph.ends import scores_are
@@ -55,7 +56,8 @@ def _describe_plan(found: Plan) -> str:
 
 def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) -> str:
     image = metadata.image
-    form = "functions" if any(f.domain == DOMAIN for f in proto.functions) else "plain operators"
+    functions = any(f.domain == DOMAIN for f in proto.functions)
+    form = "functions" if functions else "plain operators"
     pre = metadata.preprocess
     lines = [
         f"{model} is grafted (format {metadata.version}, {form})",
@@ -66,6 +68,7 @@ def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) ->
         *([f"approximate {metadata.approximation}"] if metadata.approximation else []),
         *([f"class maps  {metadata.cam}"] if metadata.cam else []),
         f"outputs     {', '.join(metadata.outputs)}",
+        f"runs here   {native.status() if functions else 'plain operators, which no compiled kernel replaces'}",
         f"source      sha256 {metadata.source_sha256}",
         "",
     ]

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
+from fastcam_runtime import native
 from fastcam_runtime.cli import main
 from networks import network, small_cnn
 
@@ -80,7 +81,7 @@ def test_inspect_shows_what_a_grafted_file_contains(
     assert outcome(capsys, "export", plain, target)[0] == 0
     _, out, _ = outcome(capsys, "inspect", target)
     digest = hashlib.sha256(plain.read_bytes()).hexdigest()
-    for text in ("is grafted", "functions", "smoe", "saliency_map", "a3", digest):
+    for text in ("is grafted", "functions", "smoe", "saliency_map", "a3", digest, native.status()):
         assert text in out
 
 
