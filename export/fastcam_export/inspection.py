@@ -68,7 +68,7 @@ def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) ->
         *([f"approximate {metadata.approximation}"] if metadata.approximation else []),
         *([f"class maps  {metadata.cam}"] if metadata.cam else []),
         f"outputs     {', '.join(metadata.outputs)}",
-        f"runs here   {native.status() if functions else 'plain operators, which no compiled kernel replaces'}",
+        f"runs here   {native.status() if functions else 'plain operators, no compiled kernels'}",
         f"source      sha256 {metadata.source_sha256}",
         "",
     ]
