@@ -84,6 +84,8 @@ def test_commands_and_examples(reader: Path) -> None:
                 elif command.startswith("pip install "):
                     check_install(command)
                 elif command:
+                    # The page would be served until Ctrl-C.
+                    command = command.replace("--loop", "--loop --frames 30")
                     run(["bash", "-c", command.replace(":8000", f":{free_port()}")], reader)
 
     for name in ("overlay.png", "tabby.png", "explained.png"):

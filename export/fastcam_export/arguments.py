@@ -58,10 +58,10 @@ def map_options(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def default_target(model: str) -> Path:
+def default_target(model: str, ending: str = "fastcam") -> Path:
     """Beside the user, not beside the source: the source's folder may not be theirs."""
     name = model.rpartition(":")[2] if not model.endswith(".onnx") else Path(model).stem
-    return Path(f"{name}-fastcam.onnx")
+    return Path(f"{name}-{ending}.onnx")
 
 
 def parse_shape(text: str | None) -> list[int] | None:

@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser(
         "export",
+        allow_abbrev=False,
         description="Write the same network with saliency maps as added outputs.",
         epilog="example: fastcam export model.onnx --outputs saliency_map,cam --labels labels.txt",
     )
@@ -63,6 +64,7 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def _add_inspect(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser(
         "inspect",
+        allow_abbrev=False,
         description="Show the scales of a network and the taps chosen, or what a grafted file contains.",
     )
     command.add_argument("model", metavar="MODEL", help=MODEL_HELP)

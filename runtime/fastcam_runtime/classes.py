@@ -28,7 +28,7 @@ def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> i
     """
     if isinstance(choice, str):
         text = choice.strip()
-        if text in labels:
+        if list(labels).count(text) == 1:
             return list(labels).index(text)
         try:
             choice = int(text)

@@ -27,6 +27,7 @@ def add_parser(commands: Any) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     parser = commands.add_parser(
         "bench",
+        allow_abbrev=False,
         help="what the maps cost on this machine",
         description="Measure a model, and what its maps cost: both variants in every round, in pairs.",
         epilog=_EXAMPLES,

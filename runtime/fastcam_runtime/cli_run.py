@@ -23,6 +23,7 @@ from .explainer import Explainer
 from .loop import Loop, LoopOptions
 from .model import Model
 from .overlay import BLENDS, Overlay
+from .overwriting import refuse_overwriting
 from .report import RunReport, check_json_path, write_json
 from .sinks import open_sink
 from .sources import Source, open_source
@@ -35,8 +36,8 @@ _DEFAULT_FPS = 30.0
 _DESCRIPTION = """\
 Show where a network looks, on a camera, a stream, a video or pictures.
 
-INPUT   0 | /dev/video0 | csi://0 | rtsp://… | clip.mp4 | photo.jpg | folder/ | 'glob*.jpg' | test://
-OUTPUT  display:// | out.mp4 | frames/%04d.png | folder/ | http://:8000 (live page) | null://
+INPUT   0 | /dev/video0 | csi://0 | rtsp://… | http://… | clip.mp4 | photo.jpg | folder/ | 'glob*.jpg' | test://
+OUTPUT  display:// | out.mp4 | out.png | frames/%04d.png | folder/ | http://:8000 (live page) | null://
 """
 
 _EXAMPLES = """\
@@ -44,7 +45,7 @@ examples:
   fastcam run model-fastcam.onnx 0                            the first webcam, in a window
   fastcam run model-fastcam.onnx 0 http://0.0.0.0:8000        the same as a page for the local network
   fastcam run model-fastcam.onnx clip.mp4 out.mp4 --view side a video, beside the original
-  fastcam run model-fastcam.onnx photo.jpg out.png --class tabby
+  fastcam run model-classes.onnx photo.jpg out.png --class tabby   a file with class maps
   fastcam run model-fastcam.onnx csi://0 display:// out.mp4 --every 3 --smooth 0.8
 """
 
@@ -53,6 +54,7 @@ def add_parser(commands: Any) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     parser = commands.add_parser(
         "run",
+        allow_abbrev=False,
         help="a camera, stream, video or pictures through a grafted model",
         description=_DESCRIPTION,
         epilog=_EXAMPLES,
@@ -67,7 +69,10 @@ def add_parser(commands: Any) -> None:
     show = parser.add_argument_group("what is shown")
     show.add_argument("--view", default="overlay", metavar="VIEW", help=f"{'|'.join(VIEWS)} (overlay)")
     show.add_argument(
-        "--class", dest="class_choice", metavar="NAME|INDEX", help="the class of class maps (the best one)"
+        "--class",
+        dest="class_choice",
+        metavar="NAME|INDEX",
+        help="the class to explain (the best one); overlay, map and side then show its map",
     )
     show.add_argument("--alpha", type=float, default=0.5, help="share of the map in the picture, 0…1 (0.5)")
     show.add_argument(
@@ -101,6 +106,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the loop as asked; prints the figures at the end."""
     if args.json is not None:
         check_json_path(args.json)
+    refuse_overwriting([args.model, args.input], [*args.outputs, *([args.json] if args.json else [])])
     # Drawing has its own thread beside the network's; a pool of more would fight it for the cores.
     cv2.setNumThreads(1)
     overlay = Overlay(args.colormap, args.alpha, args.blend)
@@ -116,10 +122,14 @@ def run(args: argparse.Namespace) -> int:
         model.session([])
     if args.every > 1 and not model.can_be_cut:
         logger.warning("%s: an ORT file cannot be cut, so --every saves nothing", args.model)
+    outputs = args.outputs or [_default_output()]
+    watched = any(uri.startswith(("display://", "http://")) for uri in outputs)
     # Whatever was opened is closed if a later one cannot be opened; the loop closes them itself.
     with ExitStack() as opened:
         source = opened.enter_context(
-            open_source(args.input, size=args.size, fps=args.fps, flip=args.flip, loop=args.loop)
+            open_source(
+                args.input, size=args.size, fps=args.fps, flip=args.flip, loop=args.loop, paced=watched
+            )
         )
         opened.enter_context(stopped_by_signals(controls))
         sinks = [
@@ -132,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
                     real_time=source.live,
                 )
             )
-            for uri in args.outputs or [_default_output()]
+            for uri in outputs
         ]
         loop = Loop(explainer, source, sinks, controls, overlay, options)
         rss = system.rss_bytes()
@@ -161,10 +171,16 @@ def _report(args: argparse.Namespace, explainer: Explainer, loop: Loop, source: 
         "runs_on": explainer.model.describe(),
     }
     report = RunReport(loop.tally, source, (rss, system.rss_bytes()), setup)
-    if loop.tally.frames:
-        print(report.text(), flush=True)
+    # The figures first: whoever reads the terminal may go away before the end.
     if args.json is not None:
         write_json(args.json, report.as_dict())
+    last = loop.tally.last
+    if loop.tally.frames == 1 and last is not None:
+        where = ", ".join(uri for uri in args.outputs if "://" not in uri) or args.input
+        network = last.latency["preprocess"] + last.latency["inference"]
+        print(f"{where}: {last.label} {last.score:.0%}, {network:.0f} ms", flush=True)
+    elif loop.tally.frames:
+        print(report.text(), flush=True)
 
 
 @contextmanager

@@ -165,7 +165,10 @@ class Explainer:
             ModelError: The file has no class maps.
         """
         if not self.model.has_class_maps:
-            raise ModelError(f"no class can be chosen: {self.model.lacks('fastcam')}")
+            raise ModelError(
+                f"no class can be chosen: {self.model.path} has no class maps; export it again with "
+                "--outputs saliency_map,cam,fastcam"
+            )
         return find_class(choice, self.labels, self._class_count)
 
     def _run(

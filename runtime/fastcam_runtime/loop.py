@@ -68,6 +68,8 @@ class Tally:
     frames: int = 0
     seconds: float = 0.0
     stages: Stages = field(default_factory=lambda: Stages(STAGES))
+    last: Status | None = None
+    """What was said with the last picture."""
 
     @property
     def fps(self) -> float:
@@ -228,6 +230,7 @@ class Loop:
             durations["end to end"] = 1e3 * (time.monotonic() - result.read.frame.time)
             self.tally.stages.add(durations)
             self.tally.frames += 1
+            self.tally.last = status
             self._written.append(time.monotonic())
         return picture, status
 

@@ -75,11 +75,13 @@ def check_json_path(path: Path) -> None:
     """Refuse a place that a report cannot be written to, before the work that it reports on.
 
     Raises:
-        SinkError: The folder cannot be made or written to, or `path` is a folder.
+        SinkError: The folder cannot be made or written to, or `path` is a folder or a file of another kind.
     """
     prepare_folder(path.parent, str(path))
     if path.is_dir():
         raise SinkError(f"{path}: is a folder, not a file")
+    if path.exists() and path.suffix.lower() != ".json":
+        raise SinkError(f"{path}: there is a file that is no .json; name another for the figures")
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

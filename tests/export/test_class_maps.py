@@ -107,7 +107,7 @@ def test_a_head_with_an_unknown_operator_names_it_and_what_still_works() -> None
 def test_the_shipped_network_equals_autograd() -> None:
     """Real weights, a real photo: Grad-CAM and Grad-CAM++ of torch's own backward pass in float64."""
     torch = pytest.importorskip("torch")
-    cam_harness = pytest.importorskip("cam_harness")
+    import cam_harness
     from fastcam_models import build
 
     try:

@@ -50,3 +50,8 @@ def test_without_a_known_count_only_the_sign_is_checked() -> None:
     assert find_class(10**6, (), None) == 10**6
     with pytest.raises(ClassError):
         find_class(-2, (), None)
+
+
+def test_a_name_that_two_classes_share_lists_both() -> None:
+    with pytest.raises(ClassError, match=r"'crane' could be crane \(0\), crane \(2\)"):
+        find_class("crane", ["crane", "heron", "crane"], 3)

@@ -237,7 +237,7 @@ class TestMistakes:
         assert "--outputs saliency_map,lovi" in error
         assert "overlay, map, side" in error
         error = self.refused(capsys, path, "test://", "null://", "--class", "red")
-        assert "--outputs saliency_map,fastcam" in error
+        assert "--outputs saliency_map,cam,fastcam" in error
 
     def test_models(self, tmp_path: Path, graft: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert "no such file" in self.refused(capsys, tmp_path / "none.onnx", "test://", "null://")

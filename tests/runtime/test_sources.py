@@ -227,3 +227,23 @@ def test_closing_while_another_thread_reads(tmp_path: Path) -> None:
         reader.join(20)
         assert not reader.is_alive()
         assert source.read() is None
+
+
+def test_a_text_is_no_video(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("FFmpeg would show this as a film of letters.\n" * 100)
+    with pytest.raises(SourceError, match=r"notes\.txt: not a video but a text"):
+        open_source(str(path))
+
+
+@pytest.mark.parametrize(("query", "paced", "rate"), [("fps=25", True, 25), ("fps=25", False, None)])
+def test_a_clip_keeps_its_own_pace_for_somebody_who_watches(
+    query: str, paced: bool, rate: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = open_source(f"test://?size=32x24&frames=3&{query}", paced=paced)
+    waits: list[float] = []
+    monkeypatch.setattr(source._closed, "wait", waits.append)  # type: ignore[attr-defined]
+    while source.read() is not None:
+        pass
+    assert all(0 < wait <= 3 / rate for wait in waits) if rate else not waits
+    assert bool(waits) == paced

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import shlex
 import shutil
 import signal
@@ -22,6 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the sub-command to the parsers of `fastcam`."""
     command = commands.add_parser(
         "demo",
+        allow_abbrev=False,
         description="Run the shipped model on the shipped clip: a video with the map over it, a contact "
         "sheet of every map, the labels seen, and what the maps cost on this machine. Downloads nothing.",
     )
@@ -59,8 +61,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _program() -> str:
-    """How to call this program again: by its name where the shell finds it, else as it was called."""
-    return "fastcam" if shutil.which("fastcam") else shlex.quote(sys.argv[0])
+    """How to call this program again: by its name where the shell finds it, else by its path from here."""
+    return "fastcam" if shutil.which("fastcam") else shlex.quote(os.path.relpath(sys.argv[0]))
 
 
 @contextlib.contextmanager

@@ -44,7 +44,12 @@ def resolve(name: str) -> torch.nn.Module:
 
 
 def _torchvision(name: str) -> Any:
-    models = importlib.import_module("torchvision.models")
+    try:
+        models = importlib.import_module("torchvision.models")
+    except RuntimeError as error:  # its compiled operators do not fit the torch that is there
+        raise LoadError(
+            f"torchvision does not load beside torch {torch.__version__}: install a matching pair"
+        ) from error
     known = models.list_models(module=models)
     if name not in known:
         raise LoadError(f"torchvision has no classifier '{name}'{closest(name, known)}")

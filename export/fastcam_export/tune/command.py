@@ -55,6 +55,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the sub-command to the parsers of `fastcam`."""
     command = commands.add_parser(
         "tune",
+        allow_abbrev=False,
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -69,7 +70,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="INPUT",
         help="pictures to compare maps on: 'photos/*.jpg', a folder, clip.mp4, test:// (the built-in clip)",
     )
-    command.add_argument("--out", type=Path, metavar="FILE", help="default: NAME-fastcam.onnx")
+    command.add_argument("--out", type=Path, metavar="FILE", help="default: NAME-tuned.onnx")
     command.add_argument("--pick", metavar="NAME", help="write this form, within the budget or not")
     command.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each form (100)")
     command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     budget = Budget.parse(args.budget)
     options = BenchOptions(threads=args.threads, rounds=args.rounds, native=args.native)
     graft_options = map_options(args)
-    out = args.out or default_target(args.model)
+    out = args.out or default_target(args.model, "tuned")
     if args.json is not None:
         check_json_path(args.json)
     pictures = read_pictures(args.images)

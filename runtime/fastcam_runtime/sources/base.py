@@ -85,12 +85,14 @@ class SourceOptions:
         fps: A camera is asked for this rate; a file is played no faster than it.
         flip: `horizontal`, `vertical` or `both`.
         loop: Begin again at the end; has no meaning for a live source.
+        paced: Play a file at its own rate where `fps` is None: somebody is watching.
     """
 
     size: tuple[int, int] | None = None
     fps: float | None = None
     flip: str | None = None
     loop: bool = False
+    paced: bool = False
 
     def __post_init__(self) -> None:
         if self.size is not None and not all(1 <= side <= 16384 for side in self.size):

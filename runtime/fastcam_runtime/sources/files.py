@@ -87,6 +87,13 @@ def _decode(path: Path) -> Image | None:
         return None
 
 
+def _is_text(path: Path) -> bool:
+    """Whether a file is plain text: FFmpeg would show it as a film of letters. Playlists are text too."""
+    with path.open("rb") as file:
+        head = file.read(1024)
+    return b"\0" not in head and head.isascii() and path.suffix.lower() not in (".m3u8", ".sdp")
+
+
 class VideoFile(OrderedSource):
     """A video file; a frame that cannot be decoded is passed over."""
 
@@ -101,6 +108,8 @@ class VideoFile(OrderedSource):
     def _open(self) -> cv2.VideoCapture:
         if not self._path.stat().st_size:
             raise SourceError(f"{self._path}: an empty file")
+        if _is_text(self._path):
+            raise SourceError(f"{self._path}: not a video but a text")
         capture = cv2.VideoCapture(str(self._path))
         if not capture.isOpened():
             raise SourceError(f"{self._path}: not a video that OpenCV can read")

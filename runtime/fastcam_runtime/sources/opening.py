@@ -17,6 +17,7 @@ def open_source(
     fps: float | None = None,
     flip: str | None = None,
     loop: bool = False,
+    paced: bool = False,
 ) -> Source:
     """Open what `uri` names.
 
@@ -35,11 +36,12 @@ def open_source(
         fps: A camera is asked for this rate; a file is played no faster than it.
         flip: `horizontal`, `vertical` or `both`.
         loop: Begin a file, folder or clip again at its end.
+        paced: Play a file at its own rate where `fps` is None, for somebody who watches.
 
     Raises:
         SourceError: there is no such source, or it cannot be read.
     """
-    options = SourceOptions(size, fps, flip, loop)
+    options = SourceOptions(size, fps, flip, loop, paced)
     if not uri:
         raise SourceError("the input is an empty text")
     scheme, separator, rest = uri.partition("://")

@@ -9,6 +9,9 @@ from abc import abstractmethod
 from ..errors import SourceError
 from .base import Frame, Image, Source, SourceOptions
 
+_PICTURES_PER_SECOND = 10.0
+"""The pace for a viewer where the source has none of its own: pictures in a folder."""
+
 
 class OrderedSource(Source):
     """A source that is read from its beginning to its end.
@@ -60,11 +63,12 @@ class OrderedSource(Source):
             self._release()
 
     def _keep_pace(self) -> None:
-        """Wait until the next frame is due, if a rate was asked for."""
-        if self._options.fps is None:
+        """Wait until the next frame is due, if a rate was asked for or somebody is watching."""
+        rate = self._options.fps or (self.fps or _PICTURES_PER_SECOND if self._options.paced else None)
+        if rate is None:
             return
         now = time.monotonic()
         if self._due > now:
             self._closed.wait(self._due - now)
         # A late frame does not make the following ones hurry.
-        self._due = max(self._due, now) + 1 / self._options.fps
+        self._due = max(self._due, now) + 1 / rate

@@ -1,0 +1,33 @@
+"""Nothing that a run reads may be what it writes."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable
+from pathlib import Path
+
+from .errors import SinkError
+
+
+def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Path]) -> None:
+    """Refuse an output that is one of the inputs: a file, a folder, or the folder of a pattern.
+
+    Raises:
+        SinkError: An output would replace what is read, or lie among it.
+    """
+    read = [path for text in inputs for path in _places(str(text))]
+    for output in outputs:
+        path = Path(output).expanduser()
+        if "://" not in str(output) and path.exists() and any(path.samefile(other) for other in read):
+            raise SinkError(f"{output}: is read in this run; name another output")
+
+
+def _places(text: str) -> list[Path]:
+    """The files and folders that an input names, as far as they exist."""
+    if "://" in text:
+        return []
+    path = Path(text).expanduser()
+    if path.exists():
+        return [path]
+    matches = [Path(match) for match in glob.glob(str(path), recursive=True)]
+    return [place for match in matches for place in (match, match.parent)]

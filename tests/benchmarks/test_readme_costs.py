@@ -1,0 +1,52 @@
+"""The README's section on cost comes from the committed figures, and from nowhere else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fastcam_runtime import FastcamError
+
+from benchmarks import readme_costs
+from benchmarks.readme_costs import BEGIN, END, PARTS, README, REFERENCE, accept, section, with_section
+
+
+def test_readme_is_what_the_reference_generates() -> None:
+    readme = README.read_text(encoding="utf-8")
+    assert with_section(readme, section(REFERENCE)) == readme, "run python -m benchmarks.readme_costs"
+
+
+def test_a_changed_figure_changes_the_section(tmp_path: Path) -> None:
+    accept(REFERENCE, tmp_path)
+    assert section(tmp_path) == section(REFERENCE)
+    overhead = json.loads((tmp_path / "overhead.json").read_text())
+    overhead["overhead"][0]["forms"]["standard"]["percent"] = 123.4
+    (tmp_path / "overhead.json").write_text(json.dumps(overhead))
+    assert "+123.4 %" in section(tmp_path)
+    assert "+123.4 %" not in section(REFERENCE)
+
+
+def test_reference_was_measured_as_promised() -> None:
+    """At least a hundred rounds, every network; figures only, raw samples stay out of the tree."""
+    overhead = json.loads((REFERENCE / "overhead.json").read_text())
+    assert overhead["config"]["rounds"] >= 100
+    assert {run["network"] for run in overhead["overhead"]} == set(readme_costs.NETWORKS)
+    assert all((REFERENCE / f"{part}.json").stat().st_size < 150_000 for part in PARTS)
+
+
+def test_only_what_is_between_the_markers_is_rewritten() -> None:
+    assert with_section(f"a\n{BEGIN}\nold\n{END}\nb\n", "new") == f"a\n{BEGIN}\nnew\n{END}\nb\n"
+
+
+@pytest.mark.parametrize("readme", ["none", f"{BEGIN} alone", f"{END}{BEGIN}", f"{BEGIN}{END}{BEGIN}{END}"])
+def test_markers_must_be_there_once(readme: str) -> None:
+    with pytest.raises(FastcamError, match="once and in this order"):
+        with_section(readme, "new")
+
+
+def test_what_was_not_measured_is_not_accepted(tmp_path: Path) -> None:
+    (tmp_path / "overhead.json").write_text("{}")
+    with pytest.raises(FastcamError, match="not measured yet: peers, graft, gradcam_agreement"):
+        accept(tmp_path, tmp_path / "reference")
+    assert not (tmp_path / "reference").exists()

@@ -1,0 +1,56 @@
+"""A run never writes what it reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fastcam_runtime.errors import SinkError
+from fastcam_runtime.overwriting import refuse_overwriting
+from fastcam_runtime.report import check_json_path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "photos").mkdir()
+    for name in ("model.onnx", "clip.mp4", "photos/a.jpg", "photos/b.jpg"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "link.mp4").symlink_to("clip.mp4")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [
+        ("clip.mp4", "clip.mp4"),
+        ("clip.mp4", "photos/../clip.mp4"),
+        ("clip.mp4", "link.mp4"),
+        ("clip.mp4", "model.onnx"),
+        ("photos", "photos/"),
+        ("photos/*.jpg", "photos/"),
+        ("photos/*.jpg", "photos/b.jpg"),
+    ],
+)
+def test_refused(source: str, output: str) -> None:
+    with pytest.raises(SinkError, match="is read in this run; name another output"):
+        refuse_overwriting(["model.onnx", source], ["null://", output])
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [("clip.mp4", "out.mp4"), ("photos", "overlays/"), ("0", "clip.mp4"), ("test://", "clip.mp4"),
+     ("http://camera/", "http://:8000")],
+)  # fmt: skip
+def test_allowed(source: str, output: str) -> None:
+    refuse_overwriting(["model.onnx", source], [output])
+
+
+def test_figures_replace_only_figures(folder: Path) -> None:
+    with pytest.raises(SinkError, match=r"model.onnx: there is a file that is no .json"):
+        check_json_path(folder / "model.onnx")
+    (folder / "old.json").write_text("{}")
+    check_json_path(folder / "old.json")
+    check_json_path(folder / "new.txt")
