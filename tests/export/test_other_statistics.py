@@ -188,7 +188,7 @@ def test_the_reference_of_the_plain_statistics(name: str) -> None:
 @pytest.mark.parametrize("name", STATISTICS)
 def test_every_statistic_grafts(name: str) -> None:
     grafted = graft(small_cnn(), statistic=name, normalize="range", outputs=["saliency_map", "scales"])
-    taps = [node.input[0] for node in grafted.graph.node if node.name.endswith(f"/{name}")]
+    taps = sorted(node.input[0] for node in grafted.graph.node if node.name.endswith(f"/{name}"))
     assert taps == (["c1", "c2", "c3"] if name in PRE_ACTIVATION else ["a1", "a2", "a3"])
 
 
@@ -206,3 +206,34 @@ def test_a_tap_without_an_activation_has_nothing_before_it() -> None:
     )  # fmt: skip
     with pytest.raises(GraftError, match=r"'n1' has no tensor before its activation.*LRN"):
         graft(model, statistic="truncnormal_mean")
+
+
+@pytest.mark.parametrize("case", ["relu", "wide"])
+def test_the_oracle_of_the_gamma_scale_is_the_reference(case: str) -> None:
+    data = np.load(GOLDEN / "stat_gamma_scale.npz", allow_pickle=False)
+    defined = np.isfinite(data[f"out64_{case}"])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = oracle.gamma_scale(data[f"in_{case}"])
+    assert defined.any()
+    np.testing.assert_allclose(found[defined], data[f"out64_{case}"][defined], rtol=1e-6)
+
+
+def test_smoe_is_not_order_equivalent_to_the_gamma_scale() -> None:
+    """Two columns that the two statistics rank differently, against the paper's claim."""
+    data = np.load(GOLDEN / "order_equivalence_counterexample.npz", allow_pickle=False)
+    x = data["inputs"].astype(np.float32)
+    a, b = runner("smoe", x.shape)(x).ravel()
+    assert a < b
+    a, b = oracle.gamma_scale(data["inputs"]).ravel()
+    assert a > b
+    np.testing.assert_allclose([a, b], data["gamma_scale"].ravel(), rtol=1e-6)
+
+
+def test_truncated_entropy_equals_the_reference_where_that_is_right() -> None:
+    """The reference takes the unbiased deviation, and is wrong from a > 4; up to 3 the oracle is the same."""
+    data = np.load(GOLDEN / "stat_truncnorm_ent.npz", allow_pickle=False)
+    x = data["in_signed"].astype(np.float64)
+    right = (-x.mean(axis=1) < 3 * x.std(axis=1, ddof=1)) & np.isfinite(data["out64_signed"])
+    assert right.sum() > 40
+    found = oracle.truncnormal(x, ddof=1)[2]
+    np.testing.assert_allclose(found[right], data["out64_signed"][right], rtol=0, atol=2e-4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr
+from scipy.special import digamma, erfcx, log_ndtr, polygamma
 
 from .method import Array
 
@@ -58,3 +58,14 @@ def truncnormal(x: Array, ddof: int = 0) -> tuple[Array, Array, Array]:
     near = np.log(2 * np.pi * np.e) / 2 + np.log(s) + log_share + a * ratio / 2
     entropy = np.where(a < 1e3, near, 1 + np.log(s / far))
     return mean, np.sqrt(np.maximum(variance, 0)), entropy
+
+
+def gamma_scale(x: Array, epsilon: float = 1e-7) -> Array:
+    """The scale of the gamma distribution fitted by maximum likelihood, which SMOE Scale stands in for."""
+    y = positive(x, epsilon)
+    mean = y.mean(axis=1)
+    spread = np.log(mean) - np.log(y).mean(axis=1)
+    k = (3 - spread + np.sqrt((spread - 3) ** 2 + 24 * spread)) / (12 * spread)
+    for _ in range(10):
+        k -= (np.log(k) - digamma(k) - spread) / (1 / k - polygamma(1, k))
+    return mean / k
