@@ -1,0 +1,68 @@
+"""What it takes to open a file and run it: time and memory, in a process of its own, as a program meets it.
+
+    python -m benchmarks.load_probe FILE --size 224 [--native] [--clock cpu]
+
+In a process that opened other files before, both would depend on the memory that those left behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fastcam_runtime.session import open_session
+
+from .networks import noise_picture
+from .process_memory import memory_bytes, peak_bytes, reset_peak
+from .rounds import CLOCKS
+
+RUNS = 3
+
+
+def probe(path: Path, size: int, *, native: bool, clock: str) -> dict[str, float]:
+    """`load_ms`; `peak_bytes` and, after some runs, `held_bytes` above what the fresh process began with."""
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.load_probe",
+        str(path),
+        "--size",
+        str(size),
+        "--clock",
+        clock,
+    ]
+    done = subprocess.run(
+        [*command, *(["--native"] if native else [])],
+        cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.load_probe", description=__doc__.partition("\n")[0])
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--size", type=int, required=True)
+    parser.add_argument("--native", action="store_true")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    options = parser.parse_args(arguments)
+    now = CLOCKS[options.clock]
+    picture = noise_picture(options.size)
+    before = memory_bytes()
+    reset_peak()
+    started = now()
+    session = open_session(options.path, threads=1, provider="cpu", native=options.native)
+    load_ms = 1e3 * (now() - started)
+    for _ in range(RUNS):
+        session.run(None, {session.get_inputs()[0].name: picture})
+    peak, held = peak_bytes() - before, memory_bytes() - before
+    print(json.dumps({"load_ms": load_ms, "peak_bytes": peak, "held_bytes": held}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
