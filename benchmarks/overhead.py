@@ -13,7 +13,7 @@ import logging
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from fastcam_runtime.table import format_table
 
 from . import report, targets
 from .footprint import footprint
-from .forms import PLAIN, Form, available_forms, check_equal, make_files, open_form, runner
+from .forms import PLAIN, Files, Form, available_forms, check_equal, make_files, open_form, runner
 from .modules import plain_file
 from .networks import NETWORKS, RESULTS, SIZE, check_name
 from .rounds import CLOCKS, Contender, difference, measure, summary
@@ -38,14 +38,14 @@ PAUSE = 0.02
 """Seconds before each run on several threads, for the pools of the other sessions to fall asleep."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Measured:
-    """One network at one size on one number of threads."""
+    """One network at one size on one number of threads; the plain file comes first."""
 
     network: str
     size: int
     threads: int
-    contenders: list[Contender] = field(default_factory=list)
+    contenders: list[Contender]
 
     def as_dict(self) -> dict[str, Any]:
         """The plain file's times, what each form takes beyond them, and what class maps add to that."""
@@ -62,63 +62,87 @@ class Measured:
             "classes_on_top": on_top,
         }  # fmt: skip
 
+    def __str__(self) -> str:
+        figures = self.as_dict()
+        costs = (f"{form} {cost['percent']:+.1f} %" for form, cost in figures["forms"].items())
+        plain = figures["plain"]["median_ms"]
+        return f"{self.network} {self.size}² ×{self.threads}: plain {plain:.2f} ms, {', '.join(costs)}"
 
-def measure_network(
-    name: str, size: int, forms: Sequence[Form], options: argparse.Namespace, result: dict[str, Any]
-) -> list[Measured]:
-    """Measure one network on each number of threads; `result` gets its footprint at the usual size."""
+
+def measure_forms(
+    name: str, files: Files, size: int, threads: int, forms: Sequence[Form], options: argparse.Namespace
+) -> Measured:
+    """The forms of one network, on one number of threads."""
+    sessions = {form.name: open_form(files, form, threads) for form in (PLAIN, *forms)}
+    check_equal(sessions, size)
+    # CPU time says nothing about what threads gain: beyond one, only the wall clock does.
+    clock = options.clock if threads == 1 else "wall"
+    contenders = [Contender.of(form, runner(session, size), clock) for form, session in sessions.items()]
+    measure(contenders, options.rounds, pause=PAUSE if threads > 1 else 0)
+    measured = Measured(name, size, threads, contenders)
+    logger.info("%s", measured)
+    return measured
+
+
+def measure_network(name: str, options: argparse.Namespace) -> tuple[list[Measured], dict[str, Any] | None]:
+    """A network at the usual size on each number of threads, and its footprint if loads were asked for."""
     with tempfile.TemporaryDirectory(dir=RESULTS) as folder:
-        wants_classes = any(form.file == "classes" for form in forms)
-        files = make_files(plain_file(name, size), Path(folder), classes=wants_classes)
-        measured = []
-        for threads in options.threads if size == SIZE else (1,):
-            sessions = {form.name: open_form(files, form, threads) for form in (PLAIN, *forms)}
-            check_equal(sessions, size)
-            one = Measured(name, size, threads)
-            # CPU time says nothing about what threads gain: beyond one, only the wall clock does.
-            clock = options.clock if threads == 1 else "wall"
-            one.contenders = [Contender.of(form, runner(s, size), clock) for form, s in sessions.items()]
-            measure(one.contenders, options.rounds, pause=PAUSE if threads > 1 else 0)
-            logger.info("%s", _line(one))
-            measured.append(one)
-        if size == SIZE and options.loads:
-            result["footprint"][name] = footprint(files, size, loads=options.loads, clock=options.clock)
-        return measured
+        files = make_files(plain_file(name, SIZE), Path(folder))
+        runs = [
+            measure_forms(name, files, SIZE, threads, available_forms(), options)
+            for threads in options.threads
+        ]
+        if not options.loads:
+            return runs, None
+        return runs, footprint(files, SIZE, loads=options.loads, clock=options.clock)
 
 
-def _line(one: Measured) -> str:
-    figures = one.as_dict()
-    costs = (f"{form} {cost['percent']:+.1f} %" for form, cost in figures["forms"].items())
-    plain = figures["plain"]["median_ms"]
-    return f"{one.network} {one.size}² ×{one.threads}: plain {plain:.2f} ms, {', '.join(costs)}"
+def measure_growth(name: str, usual: Measured | None, options: argparse.Namespace) -> list[Measured]:
+    """A network at each size on one thread; `usual` is what was measured at the usual size already."""
+    runs = []
+    for size in options.sizes:
+        if size == SIZE and usual is not None:
+            runs.append(usual)
+            continue
+        with tempfile.TemporaryDirectory(dir=RESULTS) as folder:
+            files = make_files(plain_file(name, size), Path(folder), classes=False)
+            runs.append(measure_forms(name, files, size, 1, available_forms(classes=False), options))
+    return runs
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Everything that was asked for; saved and returned."""
-    result: dict[str, Any] = {
-        "config": report.setup(
-            ("onnx", "torch", "torchvision"), rounds=options.rounds, loads=options.loads, clock=options.clock
-        ),
-        "footprint": {},
-    }
+    config = report.setup(
+        ("onnx", "torch", "torchvision"), rounds=options.rounds, loads=options.loads, clock=options.clock
+    )
     RESULTS.mkdir(exist_ok=True)
-    measured: list[Measured] = []
+    usual: list[Measured] = []
+    footprints: dict[str, Any] = {}
     for name in options.networks:
-        measured += measure_network(name, SIZE, available_forms(), options, result)
-    growing: list[Measured] = []
-    for name in GROWING:
-        for size in options.sizes if name in options.networks else ():
-            growing += measure_network(name, size, available_forms(classes=False), options, result)
-    result["overhead"] = [one.as_dict() for one in measured]
-    result["growth"] = [one.as_dict() for one in growing]
+        runs, found = measure_network(name, options)
+        usual += runs
+        if found is not None:
+            footprints[name] = found
+    alone = {one.network: one for one in usual if one.threads == 1}
+    growth = [
+        one
+        for name in GROWING
+        if name in options.networks
+        for one in measure_growth(name, alone.get(name), options)
+    ]
+    result: dict[str, Any] = {
+        "config": config,
+        "overhead": [one.as_dict() for one in usual],
+        "growth": [one.as_dict() for one in growth],
+        "footprint": footprints,
+    }
     result["targets"] = [outcome.as_dict() for outcome in targets.outcomes(result)]
     samples = [
         {"network": one.network, "size": one.size, "threads": one.threads,
          "samples_ms": report.samples_of(one.contenders)}
-        for one in (*measured, *growing)
+        for one in {id(one): one for one in (*usual, *growth)}.values()
     ]  # fmt: skip
-    path = report.save("overhead", result, {"runs": samples})
-    logger.info("saved %s", path)
+    logger.info("saved %s", report.save("overhead", result, {"runs": samples}))
     return result
 
 
@@ -134,7 +158,7 @@ def text(result: dict[str, Any]) -> str:
 
 
 def _cost_table(runs: Sequence[dict[str, Any]]) -> str:
-    forms = list(runs[0]["forms"])
+    forms = [form for form in runs[0]["forms"] if all(form in one["forms"] for one in runs)]
     head = ["network", "size", "threads", "plain ms", *(f"{form} % (95 %)" for form in forms)]
     rows = []
     for one in runs:
