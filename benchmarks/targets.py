@@ -20,7 +20,9 @@ CLASS_MAP_LIMIT = 2.0
 LOAD_LIMIT = 20.0
 FILE_LIMIT_PERCENT, FILE_LIMIT_BYTES = 1.0, 200_000
 THREADS_LIMIT = 1.3
-"""Overhead on two threads over that on one, each relative to the plain run on as many."""
+"""Cost on two threads over that on one, each in percent of the plain run on as many."""
+THREADS_FLOOR = 1.0
+"""Percent below which that is not judged: the ratio of two figures near zero says nothing."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,9 @@ def _threads(runs: Runs) -> Iterator[Outcome]:
         for form in ("standard", "native"):
             alone = runs.get((network, 1), {}).get(form)
             if threads == 2 and form in forms and alone is not None:
-                text = f"{_title(network)}, {form}: cost on two threads over that on one"
-                yield Outcome(text, forms[form]["percent"] / alone["percent"], THREADS_LIMIT, "×")
+                text = f"{_title(network)}, {form}: cost on two threads, against that on one"
+                limit = max(THREADS_LIMIT * alone["percent"], THREADS_FLOOR)
+                yield Outcome(text, forms[form]["percent"], limit, "%")
 
 
 def _footprints(footprints: Mapping[str, Any]) -> Iterator[Outcome]:

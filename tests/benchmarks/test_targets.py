@@ -51,9 +51,15 @@ def test_class_maps_are_judged_where_the_head_is_linear() -> None:
 def test_two_threads_against_one() -> None:
     figures = result("vgg16", standard=10.0)
     figures["overhead"] += result("vgg16", threads=2, standard=13.1)["overhead"]
-    (only,) = (outcome for outcome in outcomes(figures) if not outcome.kept)
-    assert only.measured == pytest.approx(1.31)
-    assert "two threads" in only.promise
+    assert broken(figures) == ["VGG16, standard: cost on two threads, against that on one"]
+    figures["overhead"][1:] = result("vgg16", threads=2, standard=12.9)["overhead"]
+    assert broken(figures) == []
+
+
+def test_costs_near_zero_are_not_divided() -> None:
+    figures = result("vgg16", standard=-0.2)
+    figures["overhead"] += result("vgg16", threads=2, standard=0.9)["overhead"]
+    assert broken(figures) == []
 
 
 @pytest.mark.parametrize(
