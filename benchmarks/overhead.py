@@ -13,7 +13,7 @@ import logging
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -110,40 +110,54 @@ def measure_growth(name: str, usual: Measured | None, options: argparse.Namespac
     return runs
 
 
+@dataclass
+class Results:
+    """What was measured so far; saved after every network, so that an interrupted run is not lost."""
+
+    config: dict[str, Any]
+    usual: list[Measured] = field(default_factory=list)
+    growth: list[Measured] = field(default_factory=list)
+    footprints: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures, and which promises they keep."""
+        result: dict[str, Any] = {
+            "config": self.config,
+            "overhead": [one.as_dict() for one in self.usual],
+            "growth": [one.as_dict() for one in self.growth],
+            "footprint": self.footprints,
+        }
+        result["targets"] = [outcome.as_dict() for outcome in targets.outcomes(result)]
+        return result
+
+    def save(self) -> None:
+        """Write the figures and the raw samples."""
+        distinct = {id(one): one for one in (*self.usual, *self.growth)}.values()
+        samples = [
+            {"network": one.network, "size": one.size, "threads": one.threads,
+             "samples_ms": report.samples_of(one.contenders)}
+            for one in distinct
+        ]  # fmt: skip
+        report.save("overhead", self.as_dict(), {"runs": samples})
+
+
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Everything that was asked for; saved and returned."""
-    config = report.setup(
-        ("onnx", "torch", "torchvision"), rounds=options.rounds, loads=options.loads, clock=options.clock
-    )
     RESULTS.mkdir(exist_ok=True)
-    usual: list[Measured] = []
-    footprints: dict[str, Any] = {}
+    packages = ("onnx", "torch", "torchvision")
+    results = Results(report.setup(packages, rounds=options.rounds, loads=options.loads, clock=options.clock))
     for name in options.networks:
         runs, found = measure_network(name, options)
-        usual += runs
+        results.usual += runs
         if found is not None:
-            footprints[name] = found
-    alone = {one.network: one for one in usual if one.threads == 1}
-    growth = [
-        one
-        for name in GROWING
-        if name in options.networks
-        for one in measure_growth(name, alone.get(name), options)
-    ]
-    result: dict[str, Any] = {
-        "config": config,
-        "overhead": [one.as_dict() for one in usual],
-        "growth": [one.as_dict() for one in growth],
-        "footprint": footprints,
-    }
-    result["targets"] = [outcome.as_dict() for outcome in targets.outcomes(result)]
-    samples = [
-        {"network": one.network, "size": one.size, "threads": one.threads,
-         "samples_ms": report.samples_of(one.contenders)}
-        for one in {id(one): one for one in (*usual, *growth)}.values()
-    ]  # fmt: skip
-    logger.info("saved %s", report.save("overhead", result, {"runs": samples}))
-    return result
+            results.footprints[name] = found
+        results.save()
+    alone = {one.network: one for one in results.usual if one.threads == 1}
+    for name in GROWING:
+        if name in options.networks:
+            results.growth += measure_growth(name, alone.get(name), options)
+            results.save()
+    return results.as_dict()
 
 
 def text(result: dict[str, Any]) -> str:
