@@ -134,7 +134,7 @@ def _growth_table(overhead: Result) -> str:
 
 def _peers_intro(peers: Result) -> str:
     versions = peers["config"]["versions"]
-    packages = ", ".join(f"{name} {versions[name]}" for name in PEER_PACKAGES)
+    packages = ", ".join(f"{name} {versions[name]}" for name in PEER_PACKAGES if name in versions)
     return _paragraph(
         f"Others in one run on one thread, medians of {peers['config']['rounds']} rounds in which everybody "
         f"had a turn ({packages}). A frame counts as explained when its class and its map are known. "
