@@ -21,6 +21,8 @@ LOAD_LIMIT = 20.0
 FILE_LIMIT_PERCENT, FILE_LIMIT_BYTES = 1.0, 200_000
 THREADS_LIMIT = 1.3
 """Cost on two threads over that on one, each in percent of the plain run on as many."""
+SECOND_CORE = 0.8
+"""Largest time of the plain file on two threads, in terms of that on one, for two threads to be judged."""
 THREADS_FLOOR = 1.0
 """Percent below which that is not judged: the ratio of two figures near zero says nothing."""
 
@@ -44,9 +46,16 @@ class Outcome:
 
 def outcomes(result: Mapping[str, Any]) -> list[Outcome]:
     """Every promise that the overhead benchmark's result can tell about."""
-    runs = {(run["network"], run["threads"]): run["forms"] for run in result["overhead"]}
-    found = [*_map_costs(runs), *_against_naive(runs), *_class_maps(result["overhead"]), *_threads(runs)]
-    return [*found, *_footprints(result["footprint"])]
+    runs = {(run["network"], run["threads"]): run for run in result["overhead"]}
+    kinds = (_map_costs(runs), _against_naive(runs), _class_maps(runs), _threads(runs))
+    return [*(outcome for kind in kinds for outcome in kind), *_footprints(result["footprint"])]
+
+
+def second_core_was_free(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
+    """Whether the plain file gained from the second thread. If not, others had that core, and a run on two
+    threads tells about them."""
+    gained: bool = two["plain"]["median_ms"] <= SECOND_CORE * one["plain"]["median_ms"]
+    return gained
 
 
 Runs = Mapping[tuple[str, int], Mapping[str, Any]]
@@ -55,13 +64,14 @@ Runs = Mapping[tuple[str, int], Mapping[str, Any]]
 def _map_costs(runs: Runs) -> Iterator[Outcome]:
     for form, limits in MAP_LIMITS.items():
         for network, limit in limits.items():
-            measured = runs.get((network, 1), {}).get(form)
+            measured = runs.get((network, 1), {"forms": {}})["forms"].get(form)
             if measured is not None:
                 yield Outcome(f"{_title(network)}, {form}: cost of the map", measured["percent"], limit, "%")
 
 
 def _against_naive(runs: Runs) -> Iterator[Outcome]:
-    for (network, threads), forms in runs.items():
+    for (network, threads), run in runs.items():
+        forms = run["forms"]
         for form in ("standard", "native"):
             if threads == 1 and form in forms and "naive" in forms:
                 naive = forms["naive"]["percent"]
@@ -69,23 +79,25 @@ def _against_naive(runs: Runs) -> Iterator[Outcome]:
                 yield Outcome(text, forms[form]["percent"], naive, "%")
 
 
-def _class_maps(measured: Sequence[Mapping[str, Any]]) -> Iterator[Outcome]:
-    for run in measured:
-        if run["threads"] != 1 or not NETWORKS[run["network"]].linear_head:
+def _class_maps(runs: Runs) -> Iterator[Outcome]:
+    for (network, threads), run in runs.items():
+        if threads != 1 or not NETWORKS[network].linear_head:
             continue
         for form, extra in run["classes_on_top"].items():
-            text = f"{_title(run['network'])}, {form}: class maps on top"
+            text = f"{_title(network)}, {form}: class maps on top"
             yield Outcome(text, extra["percent"], CLASS_MAP_LIMIT, "%")
 
 
 def _threads(runs: Runs) -> Iterator[Outcome]:
-    for (network, threads), forms in runs.items():
+    for (network, threads), two in runs.items():
+        one = runs.get((network, 1))
+        if threads != 2 or one is None or not second_core_was_free(one, two):
+            continue
         for form in ("standard", "native"):
-            alone = runs.get((network, 1), {}).get(form)
-            if threads == 2 and form in forms and alone is not None:
+            if form in two["forms"]:
                 text = f"{_title(network)}, {form}: cost on two threads, against that on one"
-                limit = max(THREADS_LIMIT * alone["percent"], THREADS_FLOOR)
-                yield Outcome(text, forms[form]["percent"], limit, "%")
+                limit = max(THREADS_LIMIT * one["forms"][form]["percent"], THREADS_FLOOR)
+                yield Outcome(text, two["forms"][form]["percent"], limit, "%")
 
 
 def _footprints(footprints: Mapping[str, Any]) -> Iterator[Outcome]:

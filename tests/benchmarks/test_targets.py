@@ -13,9 +13,12 @@ def cost(percent: float) -> dict[str, float]:
     return {"percent": percent}
 
 
-def result(network: str, threads: int = 1, on_top: float = 0.0, **forms: float) -> dict[str, Any]:
+def result(
+    network: str, threads: int = 1, on_top: float = 0.0, plain: float = 10.0, **forms: float
+) -> dict[str, Any]:
     run = {
-        "network": network, "threads": threads, "forms": {name: cost(value) for name, value in forms.items()},
+        "network": network, "threads": threads, "plain": {"median_ms": plain / threads},
+        "forms": {name: cost(value) for name, value in forms.items()},
         "classes_on_top": {"standard": cost(on_top)},
     }  # fmt: skip
     return {"overhead": [run], "footprint": {}}
@@ -53,6 +56,12 @@ def test_two_threads_against_one() -> None:
     figures["overhead"] += result("vgg16", threads=2, standard=13.1)["overhead"]
     assert broken(figures) == ["VGG16, standard: cost on two threads, against that on one"]
     figures["overhead"][1:] = result("vgg16", threads=2, standard=12.9)["overhead"]
+    assert broken(figures) == []
+
+
+def test_two_threads_are_not_judged_where_others_had_the_second_core() -> None:
+    figures = result("vgg16", standard=10.0)
+    figures["overhead"] += result("vgg16", threads=2, plain=18.0, standard=30.0)["overhead"]
     assert broken(figures) == []
 
 
