@@ -165,9 +165,11 @@ class Explainer:
             ModelError: The file has no class maps.
         """
         if not self.model.has_class_maps:
+            wanted = (*self.model.words, "cam", "fastcam")
+            outputs = ",".join(word for word in contract.OUTPUTS if word in wanted)
             raise ModelError(
                 f"no class can be chosen: {self.model.path} has no class maps; export it again with "
-                "--outputs saliency_map,cam,fastcam"
+                f"--outputs {outputs}"
             )
         return find_class(choice, self.labels, self._class_count)
 

@@ -406,7 +406,7 @@ def test_the_default_file_and_the_graft_options(
         "--preprocess", "unit", "--resize", "crop", "--normalize", "range", "--weights", "equal",
     )  # fmt: skip
     assert code == 0
-    metadata = Explainer("plain-fastcam.onnx", threads=1).metadata
+    metadata = Explainer("plain-tuned.onnx", threads=1).metadata
     assert (metadata.labels, metadata.resize, metadata.normalize) == (tuple("abcdefghij"), "crop", "range")
     assert metadata.preprocess == PREPROCESS["unit"]
     assert {tap.weight for tap in metadata.taps} == {1.0}
@@ -528,8 +528,8 @@ def test_a_terminal_is_asked(plain: Path, tmp_path: Path) -> None:
     assert "Write which form, or none? [functions]" in shown
     assert "no form named 'half-9'" in shown
     assert code == 0
-    assert (tmp_path / "plain-fastcam.onnx").is_file()
-    (tmp_path / "plain-fastcam.onnx").unlink()
+    assert (tmp_path / "plain-tuned.onnx").is_file()
+    (tmp_path / "plain-tuned.onnx").unlink()
     code, _ = converse(argv, "none\n", tmp_path)
     assert code == 1
     assert list(tmp_path.iterdir()) == []

@@ -217,7 +217,7 @@ class TestBadFiles:
         with pytest.raises(ModelError, match="no output 'maps'; one of saliency_map"):
             Explainer(path, outputs=["maps"])
         with pytest.raises(
-            ModelError, match=r"no class can be chosen.*--outputs saliency_map,scales,fastcam"
+            ModelError, match=r"no class can be chosen.*--outputs saliency_map,scales,cam,fastcam"
         ):
             Explainer(path).explain(picture(), ["red"])
 
