@@ -84,7 +84,8 @@ print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
 
 def test_a_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
     graft = save_graft(tmp_path / "graft.onnx")
-    command = f"{shlex.quote(sys.executable)} -m fastcam_runtime.cli bench {graft} --rounds 3 | true; echo ${{PIPESTATUS[0]}}"
+    program = f"{shlex.quote(sys.executable)} -m fastcam_runtime.cli"
+    command = f"{program} bench {graft} --rounds 3 | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
