@@ -73,6 +73,16 @@ class Ops:
         return self._tape.op_multi_out("Split", [x], attributes, num_outputs=parts)
 
 
+def last_first(record: Callable[[int, ir.Value], ir.Value], values: Sequence[ir.Value]) -> list[ir.Value]:
+    """`record(k, value)` for each value, in their order, recorded from the last one to the first.
+
+    What is later in a file onnxruntime computes earlier. With the scales recorded from the last to the first,
+    each tap is used right after the network made it, while it is in the cache, and then let go.
+    """
+    made = [record(k, value) for k, value in reversed(list(enumerate(values)))]
+    return made[::-1]
+
+
 @dataclass(frozen=True)
 class Step:
     """A named step of the method: an ONNX function and what one call of it passes besides its data."""

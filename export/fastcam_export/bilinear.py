@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx_ir as ir
 
-from .authoring import Ops, Step, make_function
+from .authoring import Ops, Step, last_first, make_function
 
 Size = tuple[int | None, int | None]
 """Height and width, None where they are free."""
@@ -103,7 +103,7 @@ def free_matrices(op: Ops, m: ir.Value, size: ir.Value) -> tuple[ir.Value, ir.Va
 
 def interpolate(op: Ops, maps: Sequence[ir.Value], *constants: ir.Value) -> list[ir.Value]:
     """Each map at the size that the constants of `map_positions` were made for."""
-    return [_product(op, m, *matrices(op, k, *constants)) for k, m in enumerate(maps)]
+    return last_first(lambda k, m: _product(op, m, *matrices(op, k, *constants)), maps)
 
 
 def interpolate_free(op: Ops, m: ir.Value, size: ir.Value) -> ir.Value:

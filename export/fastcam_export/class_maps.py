@@ -15,10 +15,8 @@ from .options import Options
 from .plan import Plan
 
 
-def class_maps(
-    branch: Branch, found: Plan, options: Options, canvas: Canvas, combined: ir.Value | None
-) -> dict[str, ir.Value]:
-    """The asked class maps, N×H×W each, by their word in `--outputs`.
+def class_activation(branch: Branch, found: Plan, options: Options, canvas: Canvas) -> ir.Value:
+    """The normalised CAM at the picture's size, N×H×W.
 
     The class is the input `saliency_class`, which need not be fed: its default is the arg-max.
 
@@ -36,13 +34,19 @@ def class_maps(
     )  # fmt: skip
     step = upsample(opset=branch.opset, size_from=size, size_to=canvas.size)
     large = branch.call(step, small, *canvas.size_input, name="cam/upsampled")
-    cam = branch.call(minmax(branch.opset), large, name="cam/minmax")
-    maps = {"cam": cam}
-    for word, product in (("fastcam", fast_cam), ("nonclass", non_class)):
-        if word in options.outputs:
-            assert combined is not None
-            maps[word] = branch.call(product(branch.opset), combined, cam, name=f"cam/{word}")
-    return {word: value for word, value in maps.items() if word in options.outputs}
+    return branch.call(minmax(branch.opset), large, name="cam/minmax")
+
+
+def class_products(
+    branch: Branch, options: Options, combined: ir.Value, cam: ir.Value
+) -> dict[str, ir.Value]:
+    """The asked products of the combined map and the CAM, N×H×W each, by their word in `--outputs`."""
+    products = {"fastcam": fast_cam, "nonclass": non_class}
+    return {
+        word: branch.call(product(branch.opset), combined, cam, name=f"cam/{word}")
+        for word, product in products.items()
+        if word in options.outputs
+    }
 
 
 def fast_cam(opset: int) -> Step:
@@ -58,10 +62,14 @@ def fast_cam(opset: int) -> Step:
 
 
 def non_class(opset: int) -> Step:
-    """combined · (1 − CAM): where the network looks for other reasons."""
+    """combined · (1 − CAM): where the network looks for other reasons.
+
+    Written as combined − combined · CAM: then onnxruntime follows the combined map to its beginning before it
+    turns to the CAM, as `graft` wants it.
+    """
 
     def body(op: Ops, combined: ir.Value, cam: ir.Value) -> ir.Value:
-        result: ir.Value = op.Mul(combined, op.Sub(1.0, cam))
+        result: ir.Value = op.Sub(combined, op.Mul(combined, cam))
         return result
 
     return Step(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx_ir as ir
 
-from .authoring import Ops, Step, make_function
+from .authoring import Ops, Step, last_first, make_function
 from .bands import Bands
 from .bilinear import Size, free_matrices, hat, is_static, map_positions
 
@@ -72,10 +72,5 @@ def _free_body(op: Ops, *inputs: ir.Value) -> ir.Value:
 
 
 def _stack(op: Ops, maps: Sequence[ir.Value], matrices: Sequence[ir.Value]) -> ir.Value:
-    """M·C of all maps, one below the other: [N,Σh,W].
-
-    onnxruntime computes the inputs of Concat that come last in the file first. With the maps in reverse each
-    tapped tensor is used right after the network made it, while it is in the cache, and then let go.
-    """
-    wide = [op.MatMul(m, c) for m, c in reversed(list(zip(maps, matrices, strict=True)))]
-    return op.Concat(*reversed(wide), axis=1)
+    """M·C of all maps, one below the other: [N,Σh,W]."""
+    return op.Concat(*last_first(lambda k, m: op.MatMul(m, matrices[k]), maps), axis=1)

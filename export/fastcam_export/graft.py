@@ -22,7 +22,7 @@ from onnx_ir.passes.common import InlinePass
 from .approximate import Scales, first_channels, thin
 from .branch import Branch
 from .canvas import make_canvas
-from .class_maps import class_maps
+from .class_maps import class_activation, class_products
 from .combine import combine
 from .errors import GraftError
 from .load import Source
@@ -81,16 +81,21 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
 
     maps: list[ir.Value] = []
     if asked & NEED_SCALES:
-        # Deepest first: onnxruntime then computes each map while its tap is still in the cache.
-        for k, tap in reversed(list(enumerate(scales.taps, start=1))):
+        for k, tap in reversed(list(enumerate(scales.taps, start=1))):  # as `last_first`
             maps.insert(0, _scale_map(branch, found, tap, f"scale_{k}", options))
+
+    # onnxruntime walks back from the last node of the file, and from every node to its last input first. So
+    # what comes later in the file is computed earlier: the class map, which waits for the scores, stands first.
+    by_class = {}
+    if options.class_maps:
+        by_class["cam"] = class_activation(branch, found, options, canvas)
 
     combined = None
     if asked & NEED_COMBINED:
         step = combine(opset=branch.opset, sizes=sizes, size=canvas.size, weights=scales.weights)
         combined = branch.call(step, *maps, *canvas.size_input, name="combine/map")
-
-    by_class = class_maps(branch, found, options, canvas, combined) if options.class_maps else {}
+        if by_class:
+            by_class |= class_products(branch, options, combined, by_class["cam"])
 
     if combined is not None and "saliency_map" in asked:
         branch.output(combined, "saliency_map", canvas.map_shape, ir.DataType.FLOAT)
@@ -101,8 +106,8 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
         step = lovi(opset=branch.opset, sizes=sizes, size=canvas.size)
         picture = branch.call(step, *maps, *canvas.size_input, name="lovi/rgb")
         branch.output(picture, LOVI, (*canvas.map_shape, 3), ir.DataType.UINT8)
-    for word, value in by_class.items():
-        branch.output(value, f"saliency_{word}", canvas.map_shape, ir.DataType.FLOAT)
+    for word in [word for word in by_class if word in asked]:
+        branch.output(by_class[word], f"saliency_{word}", canvas.map_shape, ir.DataType.FLOAT)
 
 
 def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Options) -> ir.Value:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx_ir as ir
 
-from .authoring import Ops, Step, make_function
+from .authoring import Ops, Step, last_first, make_function
 from .bilinear import Size, interpolate, interpolate_free, is_static, map_positions
 
 TINY = 1e-30
@@ -39,7 +39,7 @@ def lovi(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
 
         def free_body(op: Ops, *inputs: ir.Value) -> ir.Value:
             *values, canvas = inputs
-            return _picture(op, [interpolate_free(op, m, canvas) for m in values])
+            return _picture(op, last_first(lambda _, m: interpolate_free(op, m, canvas), values))
 
         return Step(make_function("LoviDynamic", opset, [*maps, "size"], free_body, output="P", doc=_DOC))
 
@@ -65,7 +65,7 @@ def _picture(op: Ops, maps: Sequence[ir.Value]) -> ir.Value:
 def _hue_saturation_value(op: Ops, maps: Sequence[ir.Value]) -> tuple[ir.Value, ir.Value, ir.Value]:
     last = len(maps) - 1
     total, strongest = op.Sum(*maps), op.Max(*maps)
-    weighted = op.Sum(*[op.Mul(m, VIOLET * (1 - k / last)) for k, m in enumerate(maps[:-1])])
+    weighted = op.Sum(*last_first(lambda k, m: op.Mul(m, VIOLET * (1 - k / last)), maps[:-1]))
     hue = op.Div(weighted, op.Max(total, TINY))
     # 1 − (Σs/(K·max) − 1/K)/(1 − 1/K), multiplied out
     agreement = op.Div(total, op.Max(strongest, TINY))

@@ -134,17 +134,41 @@ static double check_combine(const Kernels *kernels)
     return error;
 }
 
+static double check_class_maps(const Kernels *kernels)
+{
+    size_t count = 1 + below(300);
+    float *map = floats(count), *cam = floats(count), *fast = floats(count), *rest = floats(count);
+    int constant = below(8) == 0;
+    double low = INFINITY, high = 0, error = 0, level = pow(10, -30 + 50 * uniform());
+    for (size_t p = 0; p < count; p++) {
+        map[p] = (float)(constant ? level : below(3) ? level * uniform() : 0);
+        low = fmin(low, map[p]), high = fmax(high, map[p]);
+    }
+    kernels->minmax(map, count, cam);
+    kernels->fast_cam(map, cam, count, fast);
+    kernels->non_class(map, cam, count, rest);
+    for (size_t p = 0; p < count; p++) {
+        double expected = high > low ? (map[p] - low) / (high - low) : 0, scale = high > 0 ? high : 1;
+        error = fmax(error, fabs(cam[p] - expected));
+        error = fmax(error, fabs(fast[p] - map[p] * expected) / scale);
+        error = fmax(error, fabs(rest[p] - map[p] * (1 - expected)) / scale);
+    }
+    free(map), free(cam), free(fast), free(rest);
+    return error;
+}
+
 int main(void)
 {
     const Kernels *tables[] = {&fastcam_kernels_generic, fastcam_kernels()};
     for (size_t t = 0; t < 2; t++) {
-        double smoe = 0, gauss = 0, combine = 0;
+        double smoe = 0, gauss = 0, combine = 0, classes = 0;
         for (int round = 0; round < 300; round++) {
             smoe = fmax(smoe, check_smoe(tables[t]));
             gauss = fmax(gauss, check_gauss(tables[t]));
             combine = fmax(combine, check_combine(tables[t]));
+            classes = fmax(classes, check_class_maps(tables[t]));
         }
-        printf("%s %g %g %g\n", tables[t]->instructions, smoe, gauss, combine);
+        printf("%s %g %g %g %g\n", tables[t]->instructions, smoe, gauss, combine, classes);
     }
     return 0;
 }

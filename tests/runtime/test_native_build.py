@@ -39,10 +39,11 @@ def test_kernels_are_clean_under_the_sanitizers(name: str, tmp_path: Path) -> No
     ran = subprocess.run([str(program)], capture_output=True, text=True, env=environment)
     assert ran.returncode == 0, ran.stderr
     for line in ran.stdout.splitlines():
-        instructions, smoe, gauss, combine = line.split()
+        instructions, smoe, gauss, combine, classes = line.split()
         assert float(smoe) <= 1e-5, instructions
         assert float(gauss) <= 1e-6, instructions
         assert float(combine) <= 1e-6, instructions
+        assert float(classes) <= 1e-6, instructions
 
 
 @pytest.mark.parametrize("name", COMPILERS)

@@ -11,6 +11,8 @@ import pytest
 from fastcam_export import graft
 from fastcam_export.authoring import Step
 from fastcam_export.bilinear import upsample
+from fastcam_export.cam import minmax
+from fastcam_export.class_maps import fast_cam, non_class
 from fastcam_export.combine import combine
 from fastcam_export.normalize import normalize
 from fastcam_export.statistics import statistic
@@ -197,6 +199,25 @@ def test_upsample_by_whole_factors(factor: int) -> None:
         np.testing.assert_allclose(found, method.bilinear(m, *size), rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 5, 7), (3, 40, 41)])
+def test_the_class_map_steps_are_their_formulas(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(shape[2])
+    cam, combined = (rng.random(shape).astype(np.float32) for _ in range(2))
+    least, most = cam.min(axis=(1, 2), keepdims=True), cam.max(axis=(1, 2), keepdims=True)
+    expected = (cam - least) / np.where(most > least, most - least, np.inf)
+    np.testing.assert_allclose(run(session(step_model(minmax(17), cam)), cam), expected, rtol=0, atol=1e-6)
+    for step, product in ((fast_cam(17), combined * cam), (non_class(17), combined * (1 - cam))):
+        found = run(session(step_model(step, combined, cam)), combined, cam)
+        np.testing.assert_allclose(found, product, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-30, 0.3, 7e20])
+def test_minmax_of_a_map_that_only_rounding_varies_is_zero(value: float) -> None:
+    cam = np.full((2, 9, 9), value, np.float32)
+    cam[0, 4, 4] *= np.float32(1 + 2e-7)
+    assert (run(session(step_model(minmax(17), cam)), cam) == 0).all()
+
+
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("free", [True, False])
 @pytest.mark.parametrize("shape", [(1, 8, 3, 3), (1, 12, 3, 3), (1, 7, 3, 3), (1, 64, 64, 64)])
@@ -225,6 +246,12 @@ def test_the_kernels_replace_the_functions(shape: str, tmp_path: Path) -> None:
     assert {name for name in ran if name.startswith(("SmoeScale", "GaussNormalize", "CombineScales"))}
 
 
+def test_the_kernels_replace_the_functions_of_class_maps(tmp_path: Path) -> None:
+    model = graft(small_cnn(), outputs=["cam", "fastcam", "nonclass"]).SerializeToString()
+    ran = operators_run(model, {"input": np.ones((1, 3, 64, 64), np.float32)}, tmp_path)
+    assert {"Upsample", "MinMax", "FastCam", "NonClass"} <= ran
+
+
 def same_maps(model: bytes, name: str, x: np.ndarray) -> None:
     options = ort.SessionOptions()
     options.log_severity_level = 4
@@ -237,7 +264,8 @@ def same_maps(model: bytes, name: str, x: np.ndarray) -> None:
 
 @pytest.mark.parametrize("shape", ["float[1,3,64,64] input", "float[n,3,h,w] input"])
 def test_a_grafted_file_gives_the_same_maps_without_the_library(shape: str) -> None:
-    model = graft(small_cnn(shape), outputs=["saliency_map", "scales"]).SerializeToString()
+    outputs = ["saliency_map", "scales", "cam", "fastcam", "nonclass"]
+    model = graft(small_cnn(shape), outputs=outputs).SerializeToString()
     batch, height, width = (1, 64, 64) if "1,3" in shape else (3, 80, 56)
     same_maps(model, "input", np.random.default_rng(1).standard_normal((batch, 3, height, width), np.float32))
 

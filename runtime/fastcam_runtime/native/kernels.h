@@ -29,6 +29,11 @@ typedef struct {
      * `scratch` holds 2 * layers * width floats. */
     void (*combine_rows)(const Layer *layers, size_t count, size_t width, size_t first, size_t last,
                          float *scratch, float *out);
+    /* (map − min)/(max − min) of all `count` pixels, which are ≥ 0; 0 where the map is constant. */
+    void (*minmax)(const float *map, size_t count, float *out);
+    /* combined · CAM, and combined · (1 − CAM). */
+    void (*fast_cam)(const float *combined, const float *cam, size_t count, float *out);
+    void (*non_class)(const float *combined, const float *cam, size_t count, float *out);
 } Kernels;
 
 extern const Kernels fastcam_kernels_generic;

@@ -137,6 +137,9 @@ static const Operator operators[] = {
     OPERATOR("CombineScalesDynamic", combine_scales_dynamic),
     OPERATOR("Upsample", upsample),
     OPERATOR("UpsampleDynamic", upsample_dynamic),
+    OPERATOR("MinMax", minmax_map),
+    OPERATOR("FastCam", fast_cam_map),
+    OPERATOR("NonClass", non_class_map),
 };
 
 static OrtStatus *make_domain(const OrtApi *api, OrtCustomOpDomain **out)

@@ -20,5 +20,8 @@ Compute combine_scales;         /* K maps [N,h,w], weights, lengths, rows, colum
 Compute combine_scales_dynamic; /* K maps [N,h,w], size, weights → [N,H,W] */
 Compute upsample;               /* M [N,h,w], length, rows, columns → [N,H,W] */
 Compute upsample_dynamic;       /* M [N,h,w], size → [N,H,W] */
+Compute minmax_map;             /* M [N,H,W] → the same shape */
+Compute fast_cam_map;           /* combined, cam [N,H,W] → the same shape */
+Compute non_class_map;          /* combined, cam [N,H,W] → the same shape */
 
 #endif
