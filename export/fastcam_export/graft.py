@@ -84,8 +84,8 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
         for k, tap in reversed(list(enumerate(scales.taps, start=1))):  # as `last_first`
             maps.insert(0, _scale_map(branch, found, tap, f"scale_{k}", options))
 
-    # onnxruntime walks back from the last node of the file, and from every node to its last input first. So
-    # what comes later in the file is computed earlier: the class map, which waits for the scores, stands first.
+    # onnxruntime walks back from the last node of the file, and from every node to the latest of its inputs.
+    # So what is later in the file is computed earlier: the CAM, which waits for the scores, stands first.
     by_class = {}
     if options.class_maps:
         by_class["cam"] = class_activation(branch, found, options, canvas)

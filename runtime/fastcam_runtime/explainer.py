@@ -26,6 +26,9 @@ _DTYPES = {
     "tensor(uint8)": np.uint8,
 }
 
+_TENSORS = 3
+"""Prepared frames that can be around: one in the network, one waiting for it, one being filled."""
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -50,8 +53,20 @@ class Explanation:
     geometry: Geometry
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A frame as the network's input, made by `Explainer.prepare`."""
+
+    tensor: Array
+    geometry: Geometry
+    milliseconds: float
+    """What it took."""
+
+
 class Explainer:
-    """A grafted model, ready for frames. One thread at a time may call it.
+    """A grafted model, ready for frames.
+
+    One thread at a time may call it; another one may `prepare` the next frames meanwhile.
 
     Args:
         path: A file made by `fastcam export` (.onnx, or .ort converted from it).
@@ -107,6 +122,7 @@ class Explainer:
             self.metadata.resize,
             _DTYPES[image.type],
             self._batch or 1,
+            tensors=_TENSORS,
         )
         scores = next(value for value in session.get_outputs() if value.name == self.metadata.scores)
         self._class_count = _class_count(scores.shape, self.labels)
@@ -124,16 +140,22 @@ class Explainer:
         """
         return self.explain(frame)[0]
 
+    def prepare(self, frame: Array) -> Prepared:
+        """The frame as the network's input, for `explain`; it is valid until two more were prepared."""
+        started = time.perf_counter()
+        tensor, geometry = self._preprocess(frame)
+        return Prepared(tensor, geometry, 1e3 * (time.perf_counter() - started))
+
     def explain(
         self,
-        frame: Array,
+        frame: Array | Prepared,
         classes: Sequence[int | str] | None = None,
         outputs: Sequence[str] | None = None,
     ) -> list[Explanation]:
         """One explanation per class asked for.
 
         Args:
-            frame: As in a plain call.
+            frame: As in a plain call, or what `prepare` made of it.
             classes: Indices, labels or unique parts of labels; None for the class with the highest score.
             outputs: Words of `contract.OUTPUTS` for this frame only, `()` for none. Each new choice opens a
                 session of its own, which is kept.
@@ -145,15 +167,14 @@ class Explainer:
         wanted = self.outputs if outputs is None else tuple(outputs)
         indices = None if classes is None else [self.class_index(choice) for choice in classes]
         session = self.model.session(wanted)
+        prepared = frame if isinstance(frame, Prepared) else self.prepare(frame)
         started = time.perf_counter()
-        tensor, geometry = self._preprocess(frame)
-        ready = time.perf_counter()
-        results = self._run(session, wanted, tensor, indices)
-        finished = time.perf_counter()
-        share = 1e3 / len(results) if results else 0.0
-        timings = {"preprocess": (ready - started) * share, "inference": (finished - ready) * share}
+        results = self._run(session, wanted, prepared.tensor, indices)
+        milliseconds = 1e3 * (time.perf_counter() - started)
+        share = 1 / len(results) if results else 0.0
+        timings = {"preprocess": prepared.milliseconds * share, "inference": milliseconds * share}
         return [
-            self._explanation(result, None if indices is None else indices[i], timings, geometry)
+            self._explanation(result, None if indices is None else indices[i], timings, prepared.geometry)
             for i, result in enumerate(results)
         ]
 

@@ -1,10 +1,11 @@
 """The loop: frames are read, explained and drawn at the same time, each by a thread of its own.
 
-    source ─ read ─▶ frames ─ explain ─▶ results ─ draw, write ─▶ sinks
-           thread             thread              calling thread
+    source ─ read, prepare ─▶ frames ─ explain ─▶ results ─ draw, write ─▶ sinks
+              thread                   thread              calling thread
 
-A file's frames are read one ahead. A live source reads in its own thread and keeps the newest frame only, so
-the explaining thread asks it directly: a frame that waited would be an old one.
+A file's frames are read and made into the network's input one ahead. A live source reads in its own thread
+and keeps the newest frame only, so the explaining thread asks it directly: a frame that waited would be an
+old one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from . import views
 from .caption import write_bar
 from .controls import Controls
 from .errors import FastcamError
-from .explainer import Explainer, Explanation
+from .explainer import Explainer, Explanation, Prepared
 from .handover import Handover
 from .latency import Stages
 from .overlay import Overlay
@@ -81,6 +82,7 @@ class Tally:
 class _Read:
     frame: Frame
     milliseconds: float
+    prepared: Prepared
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,8 @@ class Loop:
     def _read(self) -> _Read | None:
         started = time.perf_counter()
         frame = self._source.read()
-        return None if frame is None else _Read(frame, 1e3 * (time.perf_counter() - started))
+        milliseconds = 1e3 * (time.perf_counter() - started)
+        return None if frame is None else _Read(frame, milliseconds, self._explainer.prepare(frame.image))
 
     def _explain_all(self) -> None:
         next_frame = self._read if self._source.live else self._frames.get
@@ -182,7 +185,7 @@ class Loop:
         of_class = class_choice is not None
         outputs = [views.output_of(view, self._explainer.model, of_class=of_class)] if with_maps else []
         classes = [class_choice] if class_choice is not None else None
-        explanation = self._explainer.explain(read.frame.image, classes, outputs)[0]
+        explanation = self._explainer.explain(read.prepared, classes, outputs)[0]
         return _Result(read, explanation, view, class_choice, again)
 
     def _hold(self, read: _Read, shown: tuple[str, str | None]) -> None:

@@ -35,7 +35,7 @@ class Overlay:
             raise FastcamError(f"alpha is {alpha}, not between 0 and 1")
         if blend not in BLENDS:
             raise FastcamError(f"no blend {blend!r}; one of {', '.join(BLENDS)}")
-        self._table = colormaps.table(colormap)
+        self._colours = _packed(colormaps.table(colormap))
         self._gray_frame = blend == "paper"
         self._alpha = 1 - PAPER_GRAY if blend == "paper" else alpha
         self._heat: Array = np.zeros((0, 0, 3), np.uint8)
@@ -86,7 +86,8 @@ class Overlay:
         else:
             # As bytes before it grows: the values end up as one of 256 colours either way.
             levels = cv2.resize(cv2.convertScaleAbs(part, alpha=255), size, dst=self._levels)
-            cv2.applyColorMap(levels, self._table, dst=target)
+            packed = cv2.LUT(levels, self._colours, dst=self._packed)
+            cv2.cvtColor(packed.view(np.uint8).reshape(*packed.shape, 4), cv2.COLOR_BGRA2BGR, dst=target)
         return self._heat
 
     def _fit(self, geometry: Geometry) -> None:
@@ -97,6 +98,14 @@ class Overlay:
         self._heat = np.zeros((*geometry.frame, 3), np.uint8)
         self._picture = np.empty_like(self._heat)
         self._levels: Array = np.empty((geometry.seen.height, geometry.seen.width), np.uint8)
+        self._packed: Array = np.empty(self._levels.shape, np.int32)
+
+
+def _packed(table: Array) -> Array:
+    """The 256 colours of a BGR table as one number each: looked up in half the time of three."""
+    colours = np.zeros((256, 4), np.uint8)
+    colours[:, :3] = table.reshape(256, 3)
+    return colours.view(np.int32).reshape(256, 1)
 
 
 def overlay(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +75,7 @@ def _centred(size: tuple[int, int], room: tuple[int, int]) -> Rect:
 
 
 class Preprocessor:
-    """Turns uint8 frames into the input tensor, in buffers that are reused from frame to frame.
+    """Turns uint8 frames into input tensors, in buffers that are reused from frame to frame.
 
     The values are `(x − mean) / std`, looked up in a table of 256 entries per channel: exact, and one pass.
     Letterbox bars are 0, the value of the mean colour.
@@ -85,6 +86,7 @@ class Preprocessor:
         resize: `stretch`, `crop` or `letterbox`.
         dtype: Element type of the input: float32, float16, float64 or uint8.
         batch: First dimension of the tensor; the frame goes to item 0.
+        tensors: How many tensors take turns, for a network that still reads one while the next is filled.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class Preprocessor:
         resize: str = "stretch",
         dtype: npt.DTypeLike = np.float32,
         batch: int = 1,
+        tensors: int = 1,
     ) -> None:
         if image.channels != len(preprocess.mean):
             raise ModelError(f"the input has {image.channels} channels, its preprocessing {preprocess.order}")
@@ -104,18 +107,22 @@ class Preprocessor:
         self._planar = image.layout != "NHWC"
         size = (image.height, image.width)
         shape = (image.channels, *size) if self._planar else (*size, image.channels)
-        self._tensor: Array = np.zeros((batch, *shape), dtype)
+        self._tensors: deque[Array] = deque(np.zeros((batch, *shape), dtype) for _ in range(tensors))
         self._prepare((*size, 3))
 
     def __call__(self, frame: Array) -> tuple[Array, Geometry]:
-        """The input tensor and the geometry. The tensor is overwritten by the next call."""
+        """The input tensor and the geometry. The tensor is overwritten when its turn comes again."""
         frame = check_frame(frame)
         if frame.shape != self._shape:
             self._prepare(frame.shape)
-        geometry = self._geometry
+        self._tensors.rotate(-1)
+        tensor, geometry = self._tensors[0], self._geometry
         planes = _planes(self._shrink(geometry.seen.of(frame)), self._order)
+        item = tensor[0]
+        if geometry.placed != Rect(0, 0, *geometry.input[::-1]):
+            item.fill(0)  # the bars: another frame's picture may have been there
         # cv2 knows no float16: the table's bits are copied as uint16.
-        item = self._tensor[0].view(self._tables.dtype)
+        item = item.view(self._tables.dtype)
         if self._planar:
             for plane, table, target in zip(planes, self._tables, item, strict=True):
                 cv2.LUT(plane, table, dst=geometry.placed.of(target))
@@ -123,7 +130,7 @@ class Preprocessor:
             target = geometry.placed.of(item)
             for c, (plane, table) in enumerate(zip(planes, self._tables, strict=True)):
                 target[..., c] = cv2.LUT(plane, table)
-        return self._tensor, geometry
+        return tensor, geometry
 
     def _prepare(self, shape: tuple[int, ...]) -> None:
         """Have the geometry and the buffers for frames of `shape`, kept until it changes."""
@@ -133,7 +140,6 @@ class Preprocessor:
         seen, placed = self._geometry.seen, self._geometry.placed
         self._shrink = _Shrink((seen.height, seen.width, *shape[2:]), (placed.height, placed.width))
         self._shape = shape
-        self._tensor.fill(0)
 
 
 def check_frame(frame: Array) -> Array:

@@ -1,7 +1,7 @@
 """In which order onnxruntime runs a grafted file: every map right behind its tap.
 
-A tap that waits until the network has run to its end is no longer in the cache when it is read, and holds its
-memory until then. onnxruntime's order follows from the order of the nodes in the file, which nothing else tests.
+A tap that waits until the network has run to its end is no longer in the cache when it is read, and holds
+its memory until then. onnxruntime's order follows from that of the nodes in the file.
 """
 
 from __future__ import annotations

@@ -54,6 +54,17 @@ def test_everything_at_once(folder: Path, batch: int | str, layout: str) -> None
     assert min(explanation.timings.values()) > 0
 
 
+def test_a_prepared_frame_stays_while_two_more_are_prepared(graft: Path) -> None:
+    explain = Explainer(graft, threads=1)
+    frames = [picture(seed) for seed in (3, 4, 5)]
+    expected = [explain(frame).maps[contract.MAP] for frame in frames]
+    prepared = [explain.prepare(frame) for frame in frames]
+    for ready, saliency in zip(prepared, expected, strict=True):
+        explanation = explain.explain(ready)[0]
+        np.testing.assert_array_equal(explanation.maps[contract.MAP], saliency)
+        assert explanation.timings["preprocess"] == ready.milliseconds > 0
+
+
 @pytest.mark.parametrize("batch", [1, 2, "n"])
 def test_classes_by_index_label_and_part(folder: Path, batch: int | str) -> None:
     frame = picture()
