@@ -9,8 +9,9 @@ before its logarithm, which keeps the digits that log2 m − mean log2 y would c
 
 | function | channels | how they are split |
 |---|---|---|
-| `SmoeScale` | divisible by 4 | 4 parts at once |
+| `SmoeScale` | divisible by 8 | 8 parts at once |
 | `SmoeScaleLarge` | divisible by 16, in a large tensor | 16 parts, each used up while it is in the cache |
+| `SmoeScaleFour` | divisible by 4 alone | 4 parts at once |
 | `SmoeScaleUngrouped` | any other number | not at all |
 
 The names end in `Relu` where X may be negative, and in `Dynamic` where its height or width is free.
@@ -49,7 +50,7 @@ class _Form:
 
 
 _LARGE = _Form("SmoeScaleLarge", 16, by_turns=True)
-_FORMS = (_Form("SmoeScale", 4), _Form("SmoeScaleUngrouped", 1))
+_FORMS = (_Form("SmoeScale", 8), _Form("SmoeScaleFour", 4), _Form("SmoeScaleUngrouped", 1))
 
 
 def smoe(

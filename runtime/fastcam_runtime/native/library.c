@@ -129,6 +129,8 @@ static const Operator operators[] = {
     SMOE("SmoeScaleRelu"),
     SMOE("SmoeScaleLarge"),
     SMOE("SmoeScaleLargeRelu"),
+    SMOE("SmoeScaleFour"),
+    SMOE("SmoeScaleFourRelu"),
     SMOE("SmoeScaleUngrouped"),
     SMOE("SmoeScaleUngroupedRelu"),
     OPERATOR("GaussNormalize", gauss_normalize_map),
