@@ -226,6 +226,7 @@ class Loop:
             view=result.view,
             class_choice=result.class_choice,
             dropped=self._source.dropped,
+            name=result.read.frame.name,
         )
         self._write(picture, status, [s for s in self._sinks if s.interactive or not result.again])
         if not result.again:

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import SinkError
+from .sources.files import IMAGE_SUFFIXES
 
 
 def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Path]) -> None:
-    """Refuse an output that is one of the inputs: a file, a folder, or the folder of a pattern.
+    """Refuse an output that is one of the inputs: a file, a folder, or the folder that an image lies in.
 
     Raises:
         SinkError: An output would replace what is read, or lie among it.
@@ -19,7 +20,8 @@ def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Pat
     for output in outputs:
         path = Path(output).expanduser()
         if "://" not in str(output) and path.exists() and any(path.samefile(other) for other in read):
-            raise SinkError(f"{output}: is read in this run; name another output")
+            what = "holds what is read" if path.is_dir() else "is read"
+            raise SinkError(f"{output}: {what} in this run; name another output")
 
 
 def _places(text: str) -> list[Path]:
@@ -28,6 +30,7 @@ def _places(text: str) -> list[Path]:
         return []
     path = Path(text).expanduser()
     if path.exists():
-        return [path]
+        # Pictures keep their names in a folder, so an image would be replaced by what is drawn on it.
+        return [path, path.parent] if path.suffix.lower() in IMAGE_SUFFIXES else [path]
     matches = [Path(match) for match in glob.glob(str(path), recursive=True)]
     return [place for match in matches for place in (match, match.parent)]

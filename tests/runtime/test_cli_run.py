@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -109,7 +110,38 @@ def test_several_outputs_and_a_photo(graft: Path, tmp_path: Path) -> None:
     cv2.imwrite(str(photo), np.full((50, 70, 3), (0, 200, 0), np.uint8))
     assert main(["run", str(graft), str(photo), str(one), f"{folder}/", "null://", "--class", "blu"]) == 0
     assert cv2.imread(str(one)).shape == (50, 70, 3)
-    assert len(list(folder.iterdir())) == 1
+    assert [path.name for path in folder.iterdir()] == ["photo.jpg"]
+
+
+def test_pictures_keep_their_names_in_a_folder(graft: Path, tmp_path: Path, clip: Path) -> None:
+    for name in ("one/cat.png", "one/dog.bmp", "one/Cup of tea.jpg", "two/cat.png"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        cv2.imwrite(str(tmp_path / name), np.full((40, 60, 3), 90, np.uint8))
+    (tmp_path / "one" / "broken.png").write_bytes(b"not a picture")
+
+    def written(source: object, output: str) -> list[str]:
+        out = tmp_path / "out"
+        assert main(["run", str(graft), str(source), f"{out}/{output}", "--frames", "9"]) == 0
+        names = sorted(path.name for path in out.iterdir())
+        shutil.rmtree(out)
+        return names
+
+    assert written(tmp_path / "one", "") == ["Cup of tea.jpg", "cat.jpg", "dog.jpg"]
+    assert written(tmp_path / "*" / "cat.png", "") == ["cat-1.jpg", "cat.jpg"]
+    assert written(tmp_path / "one", "%02d.png") == ["00.png", "01.png", "02.png"]
+    assert written(clip, "") == [f"{number:06d}.jpg" for number in range(9)]
+
+
+def test_a_picture_is_not_replaced_by_what_is_drawn_on_it(
+    graft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    photo = tmp_path / "photo.jpg"
+    cv2.imwrite(str(photo), np.full((50, 70, 3), 90, np.uint8))
+    before = photo.read_bytes()
+    assert main(["run", str(graft), str(photo), f"{tmp_path}/"]) == 2
+    assert "holds what is read in this run; name another output" in capsys.readouterr().err
+    assert photo.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [photo]
 
 
 def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path) -> None:

@@ -212,6 +212,19 @@ def test_numbered_images_and_folder(tmp_path: Path) -> None:
         assert (Path(folder) / "000001.jpg").is_file()
 
 
+def test_a_folder_keeps_names_and_never_writes_over_its_own(tmp_path: Path) -> None:
+    names = ["cat", "dog-1", "dog", "Dog", "dog", "cat", "100%", "dog-1"]
+    kept = ["cat", "dog-1", "dog", "Dog-2", "dog-3", "cat-1", "100%", "dog-1-1"]
+    for _ in range(2):  # a second run replaces what the first one wrote
+        with opened(f"{tmp_path}/50%/") as sink:
+            for number, name in enumerate(names):
+                sink.write(picture(number), Status(number, name=name))
+    files = {entry.name: cv2.imread(str(entry)) for entry in (tmp_path / "50%").iterdir()}
+    assert sorted(files) == sorted(f"{name}.jpg" for name in kept)
+    for number, name in enumerate(kept):
+        assert np.abs(files[f"{name}.jpg"].astype(int) - picture(number)).max() < 12
+
+
 def test_one_image_takes_one_picture(tmp_path: Path) -> None:
     with opened(tmp_path / "out.png") as sink:
         write(sink, 1)

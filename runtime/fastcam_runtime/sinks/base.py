@@ -29,6 +29,8 @@ class Status:
     view: str = ""
     class_choice: str | None = None
     dropped: int = 0
+    name: str = ""
+    """The name of its frame, where that has one."""
 
 
 class Sink(ABC):

@@ -1,4 +1,4 @@
-"""Pictures as image files: one, or a numbered row of them."""
+"""Pictures as image files: one, a numbered row of them, or a folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .atomic import prepare_folder, write_whole
 from .base import Sink, Status
 
 IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
-FOLDER_PATTERN = "%06d.jpg"
+_FOLDER_SUFFIX = ".jpg"
 _NUMBER = re.compile(r"%0?\d*d")
 
 
@@ -72,3 +72,37 @@ class NumberedImages(Sink):
     def write(self, picture: Image, status: Status) -> None:
         save_image(self._path.with_name(self._path.name % self._count), picture)
         self._count += 1
+
+
+class ImageFolder(Sink):
+    """Every picture in a file of its own, under the name of its frame's file, or counted from 0.
+
+    Args:
+        folder: Made if it is not there.
+        name: The folder as the user wrote it, for errors.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        prepare_folder(folder, name)
+        self._folder = folder
+        self._count = 0
+        self._used: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        """For every name that was wanted, the last number that it was given with."""
+
+    def write(self, picture: Image, status: Status) -> None:
+        name = self._free(status.name) if status.name else f"{self._count:06d}"
+        save_image(self._folder / f"{name}{_FOLDER_SUFFIX}", picture)
+        self._count += 1
+
+    def _free(self, wanted: str) -> str:
+        """`wanted`, with a number where an earlier picture has it: `cat`, `cat-1`, `cat-2`."""
+        # Without regard to case: some file systems do not tell Cat.jpg from cat.jpg.
+        key = wanted.casefold()
+        name, number = wanted, self._numbers.get(key, 0)
+        while name.casefold() in self._used:
+            number += 1
+            name = f"{wanted}-{number}"
+        self._numbers[key] = number
+        self._used.add(name.casefold())
+        return name

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..controls import Controls
 from ..errors import SinkError, closest
 from .base import Sink
-from .images import FOLDER_PATTERN, IMAGE_SUFFIXES, ImageFile, NumberedImages
+from .images import IMAGE_SUFFIXES, ImageFile, ImageFolder, NumberedImages
 from .null import NullSink
 from .video import CODECS, VideoFile
 
@@ -26,7 +26,8 @@ def open_sink(
     | `http://:8000`, `http://0.0.0.0:8000` | a live page, for this machine or for the network |
     | `out.mp4`, `out.avi`, `out.mkv` | a video |
     | `out.png` | one picture |
-    | `frames/%04d.png`, `folder/` | every picture in a file of its own |
+    | `frames/%04d.png` | every picture in a file of its own, numbered |
+    | `folder/` | the same, under the names of the pictures that were read where they have any |
     | `null://` | nothing |
 
     Args:
@@ -66,7 +67,7 @@ def _open_file(name: str, fps: float, real_time: bool) -> Sink:
         raise SinkError("the output is an empty text")
     path = Path(name).expanduser()
     if name.endswith("/") or path.is_dir():
-        return NumberedImages(str(path / FOLDER_PATTERN))
+        return ImageFolder(path, name)
     if "%" in name:
         return NumberedImages(str(path))
     suffix = path.suffix.lower()

@@ -31,6 +31,8 @@ class Frame:
     """Counted from 0 over what the source delivered; a live source leaves gaps where frames were dropped."""
     time: float
     """`time.monotonic()` when the picture was captured, or read from its file."""
+    name: str = ""
+    """The name of its file without the ending, where every picture is a file of its own."""
 
 
 class Source(ABC):

@@ -68,6 +68,7 @@ class ImageFiles(OrderedSource):
             self._position += 1
             image = _decode(path)
             if image is not None:
+                self._picture = path.stem
                 return image
             self.skipped += 1
             logger.warning("%s: not an image that can be read; passed over", path)

@@ -26,6 +26,8 @@ class OrderedSource(Source):
         self._options = options
         self._index = 0
         self._due = 0.0
+        self._picture = ""
+        """The name of the picture that `_next` gave, where it has one."""
         self._closed = threading.Event()
         self._reading = threading.Lock()
 
@@ -53,7 +55,7 @@ class OrderedSource(Source):
             if not self._index:
                 raise SourceError(f"{self.name}: not one frame could be read")
             return None
-        frame = Frame(self._options.apply(image), self._index, time.monotonic())
+        frame = Frame(self._options.apply(image), self._index, time.monotonic(), self._picture)
         self._index += 1
         return frame
 
