@@ -249,9 +249,8 @@ class Loop:
         picture = self._painter.paint(result.view, result.read.frame.image, self._maps, explanation.geometry)
         if self._options.caption:
             milliseconds = explanation.timings["preprocess"] + explanation.timings["inference"]
-            figures = f"{milliseconds:.1f} ms"
-            if len(self._written) > 1:
-                figures = f"{self._rate():.1f} fps  {figures}"
+            rate = self._rate()
+            figures = ("" if rate is None else f"{rate:.1f} fps  ") + f"{milliseconds:.1f} ms"
             write_bar(picture, f"{explanation.label} {explanation.score:.0%}", figures)
         return picture
 
@@ -260,12 +259,12 @@ class Loop:
         for sink in sinks:
             sink.write(picture, status)
 
-    def _rate(self) -> float:
-        """Pictures per second, over the last few."""
-        if len(self._written) < 2:
-            return 0.0
+    def _rate(self) -> float | None:
+        """Pictures per second, over the last few; None where there is nothing to tell."""
+        if self._source.stills or len(self._written) < 2:
+            return None
         span = self._written[-1] - self._written[0]
-        return (len(self._written) - 1) / span if span > 0 else 0.0
+        return (len(self._written) - 1) / span if span > 0 else None
 
     def _thread(self, name: str, work: Callable[[], None], output: Handover[Any]) -> threading.Thread:
         """A thread that ends its output when it is done or failed; what it put there is still shown."""

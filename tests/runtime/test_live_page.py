@@ -367,6 +367,7 @@ def test_status_is_strict_json_with_nothing_written_yet() -> None:
         connection.request("GET", "/status")
         status = json.loads(connection.getresponse().read())
         assert (status["frame"], status["views"], status["class"]) == (-1, ["overlay"], None)
+        assert status["fps"] is None  # the page shows a dash, no 0.0
         sink.write(np.zeros((4, 4, 3), np.uint8), Status(0, score=float("nan"), fps=float("inf")))
         connection.request("GET", "/status")
         refuse_constant = {"parse_constant": lambda name: pytest.fail(f"{name} is not JSON")}

@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 import pytest
 from fastcam_runtime import Explainer, FastcamError, Overlay, SinkError, SourceError
+from fastcam_runtime.caption import Lettering
 from fastcam_runtime.controls import Controls
 from fastcam_runtime.loop import STAGES, Loop, LoopOptions
 from fastcam_runtime.sinks import Sink, Status, open_sink
@@ -310,6 +311,23 @@ def test_the_caption_tells_label_and_score(explainer: Explainer) -> None:
     difference = np.abs(with_caption.pictures[-1].astype(int) - without.pictures[-1]).max(-1)
     rows = np.nonzero(difference.any(axis=1))[0]
     assert rows.min() > 200
+
+
+@pytest.mark.parametrize(("rate", "told"), [(None, False), (200.0, True)])
+def test_photos_have_no_rate_unless_one_was_asked_for(
+    explainer: Explainer, tmp_path: Path, rate: float | None, told: bool
+) -> None:
+    for number in range(4):
+        cv2.imwrite(str(tmp_path / f"{number}.png"), np.zeros((480, 640, 3), np.uint8))
+    sink = Recorder()
+    make_loop(explainer, open_source(str(tmp_path), fps=rate, paced=True), sink, caption=True).run()
+    assert [status.fps is not None for status in sink.statuses] == [False, False, told, told]
+    # The figures stand at the right end of the bar; milliseconds alone need only so much room.
+    letters = Lettering.for_picture(sink.pictures[-1])
+    columns = np.nonzero((sink.pictures[-1][-20:] > 150).any(axis=(0, 2)))[0]
+    figures = columns[columns > 320]
+    assert figures.size
+    assert (figures.min() < 640 - letters.height - letters.width("9999.9 ms")) == told
 
 
 @pytest.mark.parametrize("options", [{"every": 0}, {"frames": 0}, {"frames": -3}])

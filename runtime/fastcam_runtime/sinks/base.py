@@ -22,8 +22,8 @@ class Status:
     label: str = ""
     score: float = 0.0
     """The probability of `label`, 0…1."""
-    fps: float = 0.0
-    """Pictures per second of late."""
+    fps: float | None = None
+    """Pictures per second of late; None before the second one, and for photos."""
     latency: Mapping[str, float] = field(default_factory=dict)
     """Milliseconds per stage, in the order of the stages."""
     view: str = ""

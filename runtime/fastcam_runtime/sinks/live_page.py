@@ -198,9 +198,9 @@ def _part(jpeg: bytes) -> bytes:
     return fields.encode() + jpeg + f"\r\n--{_BOUNDARY}\r\n".encode()
 
 
-def _finite(value: float) -> float | None:
+def _finite(value: float | None) -> float | None:
     """JSON has no NaN and no infinity."""
-    return round(value, 4) if math.isfinite(value) else None
+    return round(value, 4) if value is not None and math.isfinite(value) else None
 
 
 def _policy(page: str) -> str:

@@ -48,6 +48,9 @@ class Source(ABC):
     fps: float | None = None
     """Frames per second, as the source declares or was asked for; None if it does not say."""
 
+    stills: bool = False
+    """Photos that nobody asked a rate for: how many were shown per second tells nothing."""
+
     dropped: int = 0
     """Frames of a live source that were replaced by a newer one before they were read."""
 

@@ -59,6 +59,7 @@ class ImageFiles(OrderedSource):
 
     def __init__(self, name: str, paths: list[Path], options: SourceOptions) -> None:
         super().__init__(name, options)
+        self.stills = options.fps is None
         self._paths = paths
         self._position = 0
 
