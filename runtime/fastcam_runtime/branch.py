@@ -24,6 +24,9 @@ _TENSOR_NAME = 8
 _VALUE_NAME = 1
 _ENTRY_KEY, _ENTRY_VALUE = 1, 2
 
+_FIRST_BYTE = b"\x08"
+"""Every model has an `ir_version`, and every writer puts it first."""
+
 _T = TypeVar("_T")
 
 
@@ -100,11 +103,15 @@ def summarize_file(path: Path) -> Summary:
 
 def _from_file(path: Path, read: Callable[[bytes], _T]) -> _T:
     try:
-        return read(path.read_bytes())
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from error
+        model = path.read_bytes()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        return read(model)
+    except ModelError as error:
+        # A photo is not a damaged model, whatever its bytes happen to mean.
+        what = error if model.startswith(_FIRST_BYTE) else "not an ONNX model"
+        raise ModelError(f"{path}: {what}") from error
 
 
 @dataclass(frozen=True)

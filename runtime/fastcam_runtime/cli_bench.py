@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from .table import format_table
 
 logger = logging.getLogger(__name__)
 
+_WHICH = {"plain": ", without its maps", "grafted": ", with its maps"}
+"""Two variants may be of the same file; a baseline is what the user named."""
+
 _EXAMPLES = """\
-Without --baseline the plain network is cut out of the grafted file itself.
+Without --baseline the file is compared with itself, its maps taken out.
 
 examples:
   fastcam bench model-fastcam.onnx --threads 1
@@ -29,7 +33,7 @@ def add_parser(commands: Any) -> None:
         "bench",
         allow_abbrev=False,
         help="what the maps cost on this machine",
-        description="Measure a model, and what its maps cost: both variants in every round, in pairs.",
+        description="Measure a model, and what its maps cost: each round runs it with them and without.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -73,18 +77,27 @@ def _text(report: dict[str, Any]) -> str:
     lines = [
         f"{report['cpu']}, {providers.short_name(report['provider'])}, {threads}, "
         f"onnxruntime {versions['onnxruntime']}, {report['kernels']}, "
-        f"{report['rounds']} rounds after {report['warm_up']}",
-        *(f"{v['name']}: {v['file']} (sha256 {v['sha256'][:12]})" for v in report["variants"]),
+        f"{report['rounds']} rounds after {report['warm_up']} to warm up",
+        *(
+            f"{v['name']}: {v['file']}{_WHICH.get(v['name'], '')} (sha256 {v['sha256'][:12]})"
+            for v in report["variants"]
+        ),
         format_table(["ms", *columns, "load"], rows),
     ]
-    difference = report["difference_ms"]
-    if difference:
-        low, high = difference["interval"]
-        first, third = difference["quartiles"]
-        lines.append(
-            f"maps cost {difference['median']:+.3f} ms ({difference['percent']:+.1f} %) per frame: median "
-            f"of {report['rounds']} pairs, 95 % interval {low:+.3f} … {high:+.3f}, "
-            f"quartiles {first:+.3f} … {third:+.3f}"
-        )
+    if report["difference_ms"]:
+        lines.append(_cost(report["difference_ms"], report["rounds"]))
     lines.append(f"peak memory {report['peak_rss_bytes'] / 1e6:.1f} MB")
     return "\n".join(lines)
+
+
+def _cost(difference: Mapping[str, Any], rounds: int) -> str:
+    low, high = difference["interval"]
+    first, third = difference["quartiles"]
+    text = (
+        f"maps cost {difference['median']:+.3f} ms ({difference['percent']:+.1f} %) per frame: the median of "
+        f"{rounds} differences, one per round; with 95 % certainty {low:+.3f} to {high:+.3f}, "
+        f"half of all rounds {first:+.3f} to {third:+.3f}"
+    )
+    if low <= 0 <= high:
+        text += "\nthe difference is within the noise; a longer run may tell more: --rounds N"
+    return text

@@ -11,6 +11,7 @@ import onnxruntime as ort
 
 from . import native as compiled
 from . import providers
+from .branch import summarize_file
 from .errors import ModelError
 
 logger = logging.getLogger(__name__)
@@ -74,6 +75,8 @@ def open_session(
     try:
         return _start(model, options, chosen)
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
+        if data is None and path.suffix.lower() != ".ort":
+            summarize_file(path)  # a file that is no model is refused here, in plain words
         raise ModelError(f"{path}: onnxruntime cannot run it: {_first_line(error)}") from error
 
 

@@ -6,9 +6,10 @@ import hashlib
 import json
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
-from fastcam_runtime import FastcamError, ModelError, bench
+from fastcam_runtime import FastcamError, ModelError, bench, cli_bench
 from fastcam_runtime.cli import main
 from tiny_grafts import save_graft
 
@@ -119,6 +120,37 @@ def test_broken_files(tmp_path: Path, graft: Path) -> None:
         bench.open_variants(graft, tmp_path / "none.onnx", OPTIONS)
 
 
+@pytest.mark.parametrize("command", [["bench"], ["bench", "GRAFT", "--baseline"], ["run"]])
+@pytest.mark.parametrize("suffix", [".jpg", ".png", ".bmp", ".txt"])
+def test_a_file_that_is_no_model(
+    graft: Path, tmp_path: Path, command: list[str], suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / f"photo{suffix}"
+    if suffix == ".txt":
+        path.write_text("not even a photo")
+    else:
+        cv2.imwrite(str(path), np.full((20, 30, 3), 90, np.uint8))
+    outputs = ["test://", "null://"] if command == ["run"] else []
+    argv = [str(graft) if word == "GRAFT" else word for word in command]
+    assert main([*argv, str(path), *outputs]) == 2
+    assert capsys.readouterr().err == f"fastcam: error: {path}: not an ONNX model\n"
+
+
+def test_a_model_that_is_cut_short_is_told_from_a_photo(graft: Path, tmp_path: Path) -> None:
+    (tmp_path / "short.onnx").write_bytes(graft.read_bytes()[:500])
+    with pytest.raises(ModelError, match=r"short\.onnx: not an ONNX model, or cut short"):
+        bench.open_variants(tmp_path / "short.onnx", None, OPTIONS)
+
+
+@pytest.mark.parametrize(("cost", "noise"), [(0.0, True), (0.5, False), (-0.5, False)])
+def test_a_difference_within_the_noise_is_called_so(plain: Path, cost: float, noise: bool) -> None:
+    pairs = np.random.default_rng(1).normal(cost, 0.1, 50)
+    variants = [variant(plain, [10.0] * 50), variant(plain, (10 + pairs).tolist())]
+    printed = cli_bench._text(bench.report(variants, OPTIONS))
+    assert ("within the noise" in printed) == noise
+    assert f"maps cost {np.median(pairs):+.3f} ms" in printed
+
+
 def test_report_and_table(graft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "figures" / "bench.json"
     assert main(["bench", str(graft), "--threads", "1", "--rounds", "12", "--json", str(path)]) == 0
@@ -138,6 +170,9 @@ def test_report_and_table(graft: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "p95" in printed
     assert "maps cost" in printed
     assert "1 thread," in printed
+    assert "12 rounds after 10 to warm up" in printed
+    assert f"plain: {graft}, without its maps" in printed
+    assert f"grafted: {graft}, with its maps" in printed
 
 
 def test_a_plain_file_is_measured_alone(plain: Path, capsys: pytest.CaptureFixture[str]) -> None:
