@@ -30,7 +30,7 @@ def with_class_map(
 ) -> onnx.ModelProto:
     """The model with the outputs of its own and `cam`, [N,h,w], before upsampling."""
     branch, value, scores, wanted = _branch(proto, tap)
-    cam = class_activation_map(branch, value, scores, wanted, method=method, epsilon=epsilon)
+    cam = class_activation_map(branch, value, scores, wanted, method=method, epsilon=epsilon).value
     if normalised:
         cam = branch.call(minmax(branch.opset), cam, name="cam/minmax")
     branch.output(cam, "cam", (None, None, None), ir.DataType.FLOAT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx_ir as ir
-from fastcam_runtime.contract import ARGMAX, CLASS_INPUT
+from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, CLASSES
 
 from .authoring import Ops, Step, make_function
 from .bilinear import upsample
@@ -15,10 +15,13 @@ from .options import Options
 from .plan import Plan
 
 
-def class_activation(branch: Branch, found: Plan, options: Options, canvas: Canvas) -> ir.Value:
-    """The normalised CAM at the picture's size, N×H×W.
+def class_activation(
+    branch: Branch, found: Plan, options: Options, canvas: Canvas
+) -> tuple[ir.Value, int | str | None]:
+    """The normalised CAM at the picture's size, N×H×W, and N as the file is to declare it.
 
-    The class is the input `saliency_class`, which need not be fed: its default is the arg-max.
+    The class is the input `saliency_class`, which need not be fed: its default is the arg-max. Where the head
+    allows it, one image takes any number of classes, and has a map for each.
 
     Raises:
         GraftError: The head holds an operator whose gradient is not known.
@@ -28,13 +31,18 @@ def class_activation(branch: Branch, found: Plan, options: Options, canvas: Canv
     # A fixed batch wants a default of its own length; a free one broadcasts a single value.
     default = np.full(canvas.batch if isinstance(canvas.batch, int) else 1, ARGMAX, np.int64)
     wanted = branch.optional_input(CLASS_INPUT, default, (canvas.batch,))
-    small = class_activation_map(
+    cam = class_activation_map(
         branch, tap.value, found.ends.scores, wanted, method=options.cam, epsilon=options.cam_epsilon,
         tap_shape=(None, tap.shape[1], *size), nonnegative=tap.nonnegative,
     )  # fmt: skip
     step = upsample(opset=branch.opset, size_from=size, size_to=canvas.size)
-    large = branch.call(step, small, *canvas.size_input, name="cam/upsampled")
-    return branch.call(minmax(branch.opset), large, name="cam/minmax")
+    large = branch.call(step, cam.value, *canvas.size_input, name="cam/upsampled")
+    normalised = branch.call(minmax(branch.opset), large, name="cam/minmax")
+    if not cam.any_classes or (isinstance(canvas.batch, int) and canvas.batch > 1):
+        return normalised, canvas.batch
+    wanted.shape = ir.Shape([CLASSES])
+    # With a free batch there may be one class for many images: then the maps are as many as the images.
+    return normalised, CLASSES if canvas.batch == 1 else None
 
 
 def class_products(

@@ -86,9 +86,10 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
 
     # onnxruntime walks back from the last node of the file, and from every node to the latest of its inputs.
     # So what is later in the file is computed earlier: the CAM, which waits for the scores, stands first.
-    by_class = {}
+    by_class: dict[str, ir.Value] = {}
+    count: int | str | None = None
     if options.class_maps:
-        by_class["cam"] = class_activation(branch, found, options, canvas)
+        by_class["cam"], count = class_activation(branch, found, options, canvas)
 
     combined = None
     if asked & NEED_COMBINED:
@@ -107,7 +108,7 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
         picture = branch.call(step, *maps, *canvas.size_input, name="lovi/rgb")
         branch.output(picture, LOVI, (*canvas.map_shape, 3), ir.DataType.UINT8)
     for word in [word for word in by_class if word in asked]:
-        branch.output(by_class[word], f"saliency_{word}", canvas.map_shape, ir.DataType.FLOAT)
+        branch.output(by_class[word], f"saliency_{word}", (count, *canvas.dims), ir.DataType.FLOAT)
 
 
 def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Options) -> ir.Value:

@@ -25,6 +25,8 @@ CAM = "saliency_cam"
 FASTCAM = "saliency_fastcam"
 NONCLASS = "saliency_nonclass"
 CLASS_INPUT = "saliency_class"
+CLASSES = "saliency_classes"
+"""The name of that input's dimension where one image may be explained for any number of classes at once."""
 ARGMAX = -1
 """The value of `saliency_class` that means: the class with the highest score."""
 

@@ -203,11 +203,16 @@ class Explainer:
         if classes is None or not _reads_class(session):
             results = [dict(zip(names, (a[0] for a in _call(session, names, feed)), strict=True))]
             return results * (1 if classes is None else len(classes))
-        if self._batch is None and len(classes) > 1:
-            feed[self.metadata.image.name] = np.repeat(tensor, len(classes), axis=0)
+        if len(classes) > 1 and (self._batch is None or _takes_any_classes(session)):
+            if not _takes_any_classes(session):
+                feed[self.metadata.image.name] = np.repeat(tensor, len(classes), axis=0)
             feed[contract.CLASS_INPUT] = np.array(classes, np.int64)
             arrays = _call(session, names, feed)
-            return [dict(zip(names, (a[i] for a in arrays), strict=True)) for i in range(len(classes))]
+            # What does not depend on the class is there once.
+            return [
+                dict(zip(names, (a[min(i, len(a) - 1)] for a in arrays), strict=True))
+                for i in range(len(classes))
+            ]
         results = []
         for index in classes:
             feed[contract.CLASS_INPUT] = np.full(tensor.shape[0], index, np.int64)
@@ -252,6 +257,12 @@ def _call(session: ort.InferenceSession, names: list[str], feed: dict[str, Any])
 def _reads_class(session: ort.InferenceSession) -> bool:
     inputs = [*session.get_inputs(), *session.get_overridable_initializers()]
     return any(value.name == contract.CLASS_INPUT for value in inputs)
+
+
+def _takes_any_classes(session: ort.InferenceSession) -> bool:
+    """Whether one run explains one image for any number of classes."""
+    initializers = session.get_overridable_initializers()
+    return any(v.name == contract.CLASS_INPUT and v.shape == [contract.CLASSES] for v in initializers)
 
 
 def _class_count(shape: Sequence[int | str | None], labels: Sequence[str]) -> int | None:

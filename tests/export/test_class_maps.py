@@ -11,7 +11,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from fastcam_export import GraftError, export, graft
-from fastcam_runtime import Explainer
+from fastcam_runtime import Explainer, native
 from networks import small_cnn
 from oracle import method
 from shared_data import shared
@@ -19,9 +19,11 @@ from shared_data import shared
 CLASS_MAPS = ["saliency_map", "cam", "fastcam", "nonclass"]
 
 
-def session(model: onnx.ModelProto) -> ort.InferenceSession:
+def session(model: onnx.ModelProto, *, compiled: bool = False) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.log_severity_level = 3
+    if compiled and not native.register(options):
+        pytest.skip(native.status())
     return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
@@ -65,6 +67,37 @@ def test_each_image_of_a_batch_has_its_own_class(batched: ort.InferenceSession) 
         np.testing.assert_allclose(
             together[i], run(batched, x[i : i + 1], index)["saliency_cam"][0], atol=1e-5
         )
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    "shape", ["float[1,3,64,64] input", "float[N,3,64,64] input", "float[N,3,H,W] input"]
+)
+@pytest.mark.parametrize("method", ["gradcam++", "gradcam"])
+def test_one_image_for_any_number_of_classes(method: str, shape: str, compiled: bool) -> None:
+    model = graft(small_cnn(shape), outputs=CLASS_MAPS, cam=method)
+    one = session(model, compiled=compiled)
+    x = pictures(1)
+    together = run(one, x, 2, -1, 7)
+    assert len(together["saliency_map"]) == len(together["logits"]) == 1
+    for i, index in enumerate((2, -1, 7)):
+        alone = run(one, x, index)
+        for name in ("saliency_cam", "saliency_fastcam", "saliency_nonclass"):
+            assert together[name].shape == (3, 64, 64)
+            np.testing.assert_allclose(together[name][i], alone[name][0], atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("batch", ["1", "2", "N"])
+def test_several_classes_in_one_call_are_those_of_several_calls(batch: str, tmp_path: Path) -> None:
+    path = tmp_path / "grafted.onnx"
+    onnx.save(graft(small_cnn(f"float[{batch},3,64,64] input"), outputs=CLASS_MAPS), path)
+    explain = Explainer(path, threads=1)
+    frame = np.random.default_rng(5).integers(0, 255, (64, 64, 3), np.uint8)
+    for explanation, index in zip(explain.explain(frame, [3, 8, 0]), (3, 8, 0), strict=True):
+        alone = explain.explain(frame, [index])[0]
+        assert explanation.index == index
+        for name, expected in alone.maps.items():
+            np.testing.assert_allclose(explanation.maps[name], expected, atol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize("outputs", [["cam"], ["fastcam"], ["nonclass"]])

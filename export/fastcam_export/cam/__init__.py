@@ -8,6 +8,7 @@ computed already.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import onnx_ir as ir
 from fastcam_runtime.errors import closest
@@ -33,6 +34,15 @@ METHODS = ("gradcam++", "gradcam")
 """The names that `class_activation_map` takes; the first is the default."""
 
 
+@dataclass(frozen=True)
+class ClassActivationMap:
+    """relu(Σₖ weightₖ·Aₖ), float32 [N,h,w], finite for finite features and gradients, before `minmax`."""
+
+    value: ir.Value
+    any_classes: bool
+    """Whether one image may be given any number of classes: the map then has one item per class."""
+
+
 def class_activation_map(
     branch: Branch,
     tap: ir.Value,
@@ -43,7 +53,7 @@ def class_activation_map(
     epsilon: float = 0.0,
     tap_shape: Sequence[int | None] = (None, None, None, None),
     nonnegative: bool = False,
-) -> ir.Value:
+) -> ClassActivationMap:
     """Grow the class activation map of one class per image.
 
     Args:
@@ -56,10 +66,6 @@ def class_activation_map(
         epsilon: Added to the denominator of Grad-CAM++'s α: 0 in the paper, 1e-7 and 1e-6 elsewhere.
         tap_shape: The tap's shape, None for free dimensions: used where inference does not find it.
         nonnegative: Whether the tap is known to have no negative values, which saves a few nodes.
-
-    Returns:
-        relu(Σₖ weightₖ·Aₖ), float32 [N,h,w], finite for finite features and gradients. Upsample it and
-        apply `minmax`.
 
     Raises:
         GraftError: The scores do not follow from the tap, or follow through an operator without a rule.
@@ -74,8 +80,8 @@ def class_activation_map(
     selected = branch.call(select_class(branch.opset, logits), wanted_class, values, name="cam/class")
     layer = find_closed_form(head)
     if layer is None:
-        return _general(branch, head, selected, method, epsilon, known)
-    return _closed_form(branch, head, layer, selected, method, epsilon, known)
+        return ClassActivationMap(_general(branch, head, selected, method, epsilon, known), False)
+    return ClassActivationMap(_closed_form(branch, head, layer, selected, method, epsilon, known), True)
 
 
 def _fixed_size(tap: ir.Value) -> tuple[int, int] | None:

@@ -70,8 +70,9 @@ def alpha_relu(op: Ops, g: ir.Value, total: ir.Value, offset: ir.Value | None, k
 
 
 def weighted_sum(op: Ops, a: ir.Value, weights: ir.Value, known: Features) -> ir.Value:
-    """relu(Σₖ wₖAₖ) of features [N,C,h,w] and weights [N,C], as [N,h,w]."""
+    """relu(Σₖ wₖAₖ) of features [N,C,h,w] and weights [N,C], as [N,h,w]; N is 1 in either or the same."""
     total = op.Relu(op.MatMul(op.Unsqueeze(weights, [1]), op.Reshape(a, [0, 0, -1])))
+    # The first dimension is that of the weights: one image may be weighted for several classes.
     if known.size is None:
-        return op.Reshape(total, op.Gather(op.Shape(a), [0, 2, 3]))
+        return op.Reshape(total, op.Concat([-1], op.Slice(op.Shape(a), [2], [4]), axis=0))
     return op.Reshape(total, [-1, *known.size])

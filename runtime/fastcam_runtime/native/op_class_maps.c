@@ -2,10 +2,11 @@
 #include "operators.h"
 #include "tensors.h"
 
-static int same_shape(const Tensor *a, const Tensor *b)
+/* Maps of one size, as many of both or only one of either. */
+static int go_together(const Tensor *a, const Tensor *b)
 {
-    return a->rank == 3 && b->rank == 3 && a->dims[0] == b->dims[0] && a->dims[1] == b->dims[1] &&
-           a->dims[2] == b->dims[2];
+    return a->rank == 3 && b->rank == 3 && a->dims[1] == b->dims[1] && a->dims[2] == b->dims[2] &&
+           (a->dims[0] == b->dims[0] || a->dims[0] == 1 || b->dims[0] == 1);
 }
 
 OrtStatus *minmax_map(const Setting *setting, OrtKernelContext *context)
@@ -32,10 +33,14 @@ static OrtStatus *product_map(const Setting *setting, OrtKernelContext *context,
     float *out;
     TRY(read_input(api, context, 0, ORT_FLOAT, &combined));
     TRY(read_input(api, context, 1, ORT_FLOAT, &cam));
-    if (!same_shape(&combined, &cam))
-        FAIL("FastCam and NonClass take two maps of one shape [N,H,W]");
-    TRY(make_output(api, context, cam.dims[0], cam.dims[1], cam.dims[2], &out));
-    product(combined.data, cam.data, (size_t)(cam.dims[0] * cam.dims[1] * cam.dims[2]), out);
+    if (!go_together(&combined, &cam))
+        FAIL("FastCam and NonClass take maps [N,H,W] of one size, as many of both or one of either");
+    int64_t count = cam.dims[0] == 1 ? combined.dims[0] : cam.dims[0];
+    TRY(make_output(api, context, count, cam.dims[1], cam.dims[2], &out));
+    size_t pixels = (size_t)cam.dims[1] * (size_t)cam.dims[2];
+    for (size_t n = 0; n < (size_t)count; n++)
+        product((const float *)combined.data + (combined.dims[0] == 1 ? 0 : n * pixels),
+                (const float *)cam.data + (cam.dims[0] == 1 ? 0 : n * pixels), pixels, out + n * pixels);
     return NULL;
 }
 
