@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fastcam_runtime.arguments import parse
 from fastcam_runtime.contract import OUTPUTS
 
 from .api import export
@@ -26,19 +27,20 @@ from .tune import command as tune_command
 
 def main(argv: Sequence[str]) -> int:
     """Run one of the workstation's commands; `argv` starts with its name."""
-    args = _parser().parse_args(argv)
+    args = parse(*_parsers(), argv)
     code: int | None = args.handler(args)
     return code or 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser, and those of its commands by name."""
     parser = argparse.ArgumentParser(prog="fastcam")
     commands = parser.add_subparsers(required=True)
     _add_export(commands)
     _add_inspect(commands)
     tune_command.add_parser(commands)
     demo_command.add_parser(commands)
-    return parser
+    return parser, commands.choices
 
 
 def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

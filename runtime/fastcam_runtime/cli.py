@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import metadata
 
 from . import cli_bench, cli_run
+from .arguments import parse
 from .errors import FastcamError
 
 _EXPORT_COMMANDS = {
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(argv: list[str]) -> int:
     if argv and argv[0] in _EXPORT_COMMANDS:
         return _run_export_command(argv)
-    args = _parser().parse_args(argv)
+    args = parse(*_parsers(), argv)
     logging.basicConfig(level=logging.INFO, format="fastcam: %(message)s", stream=sys.stderr)
     code: int | None = args.handler(args)
     return code or 0
@@ -65,7 +66,8 @@ def _run_export_command(argv: list[str]) -> int:
     return code or 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser, and those of its commands by name."""
     parser = argparse.ArgumentParser(
         prog="fastcam",
         description="Saliency maps inside the ONNX file you deploy.",
@@ -77,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_bench.add_parser(commands)
     for name, text in _EXPORT_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
-    return parser
+    return parser, commands.choices
 
 
 def _version() -> str:

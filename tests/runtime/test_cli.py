@@ -43,6 +43,42 @@ def test_usage_errors_exit_with_2(argv: list[str], capsys: pytest.CaptureFixture
     assert stop.value.code == 2
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("bench m.onnx --thread 2", "--thread: no such option; closest: --threads"),
+        ("run m.onnx test:// null:// --veiw map", "--veiw: no such option; closest: --view"),
+        ("run m.onnx --veiw=map", "--veiw: no such option; closest: --view"),
+        ("run m.onnx test:// -view map", "-view: no such option; closest: --view"),
+        ("run m.onnx test:// null:// --no-captions", "--no-captions: no such option; closest: --no-caption"),
+        ("tune m.onnx --budgt 5%", "--budgt: no such option; closest: --budget"),
+        ("export m.onnx --label labels.txt", "--label: no such option; closest: --labels"),
+        ("inspect m.onnx --tap x", "--tap: no such option; closest: --taps"),
+        ("demo --frame 3", "--frame: no such option; closest: --frames"),
+        ("--verson", "--verson: no such option before a command; closest: --version"),
+    ],
+)
+def test_a_mistyped_option(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(line.split()) == 2
+    assert capsys.readouterr() == ("", f"fastcam: error: {message}\n")
+
+
+def test_what_only_looks_like_a_mistyped_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """These pass, and are refused, if at all, by what they mean."""
+    monkeypatch.chdir(tmp_path)
+    graft = str(save_graft(tmp_path / "graft.onnx"))
+    save_graft(tmp_path / "--odd.onnx")
+    assert cli.main(["run", graft, "test://", "null://", "--frames=1", "--class=0"]) == 0
+    assert cli.main(["bench", "--rounds", "2", "--", "--odd.onnx"]) == 0
+    capsys.readouterr()
+    assert cli.main(["run", graft, "test://", "null://", "--class", "-1"]) == 2
+    assert "no class -1" in capsys.readouterr().err
+    assert cli.main(["run", graft, "test://", "null://", "--class", "--no such class"]) == 2
+    assert "no class '--no such class'" in capsys.readouterr().err
+
+
 def test_export_commands_are_passed_on_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     import fastcam_export.cli
 

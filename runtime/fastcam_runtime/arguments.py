@@ -1,0 +1,45 @@
+"""What argparse leaves to be said about a command line: which option a mistyped one may have meant."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+
+from .errors import FastcamError, closest
+
+_OPTION = re.compile(r"--?[A-Za-z]")
+"""How an option begins; `-1` is a number."""
+
+
+def parse(
+    parser: argparse.ArgumentParser, commands: Mapping[str, argparse.ArgumentParser], argv: Sequence[str]
+) -> argparse.Namespace:
+    """Parse a command line whose first word is one of `commands`, the sub-commands of `parser`.
+
+    Raises:
+        FastcamError: There is no such option; the message tells the closest one.
+        SystemExit: Anything else is wrong, or help was asked for.
+    """
+    command = commands.get(argv[0]) if argv else None
+    if command is None:
+        _check(parser, argv[:1], " before a command")
+    else:
+        _check(command, argv[1:])
+    return parser.parse_args(argv)
+
+
+def _check(parser: argparse.ArgumentParser, argv: Sequence[str], where: str = "") -> None:
+    """Refuse the first option that `parser` does not know.
+
+    Before argparse looks at it: the value of a mistyped option may pass for an output file, and a mistyped
+    one that is required would be called missing.
+    """
+    options = parser._option_string_actions
+    for word in argv:
+        if word == "--":
+            return
+        name = word.partition("=")[0]
+        # To argparse, too, a word with a space is no option.
+        if _OPTION.match(name) and " " not in name and name not in options:
+            raise FastcamError(f"{name}: no such option{where}{closest(name, options, most=1)}")
