@@ -1,4 +1,4 @@
-"""What argparse leaves to be said about a command line: which option a mistyped one may have meant."""
+"""What argparse leaves to be said about a command line: mistyped options, and numbers that are too small."""
 
 from __future__ import annotations
 
@@ -43,3 +43,15 @@ def _check(parser: argparse.ArgumentParser, argv: Sequence[str], where: str = ""
         # To argparse, too, a word with a space is no option.
         if _OPTION.match(name) and " " not in name and name not in options:
             raise FastcamError(f"{name}: no such option{where}{closest(name, options, most=1)}")
+
+
+def refuse_below_one(args: argparse.Namespace, *names: str) -> None:
+    """Refuse a number below 1, naming the option as it is typed; one that was not given is None.
+
+    Raises:
+        FastcamError: One of `names` is below 1.
+    """
+    for name in names:
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            raise FastcamError(f"--{name} {value}: at least 1 is needed")

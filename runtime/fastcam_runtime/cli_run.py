@@ -17,6 +17,7 @@ from typing import Any
 import cv2
 
 from . import colormaps, system
+from .arguments import refuse_below_one
 from .controls import Controls
 from .errors import FastcamError
 from .explainer import Explainer
@@ -104,6 +105,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the loop as asked; prints the figures at the end."""
+    refuse_below_one(args, "every", "frames")
     if args.json is not None:
         check_json_path(args.json)
     refuse_overwriting([args.model, args.input], [*args.outputs, *([args.json] if args.json else [])])

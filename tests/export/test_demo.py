@@ -289,8 +289,8 @@ def wait_for_video(out: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--frames", "0"], "frames is 0: at least 1 is needed"),
-        (["--rounds", "0"], "rounds is 0: at least 1 is needed"),
+        (["--frames", "0"], "--frames 0: at least 1 is needed"),
+        (["--rounds", "0"], "--rounds 0: at least 1 is needed"),
         (["--size", "0x10"], "size 0x10 is not between"),
         (["--threads", "0"], "0 threads: at least 1 is needed"),
     ],

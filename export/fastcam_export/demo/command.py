@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+from fastcam_runtime.arguments import refuse_below_one
 from fastcam_runtime.cli_run import parse_size
 
 from ..progress import Progress
@@ -53,6 +54,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(args: argparse.Namespace) -> None:
     """Run the demo and print what it has to tell."""
+    refuse_below_one(args, "frames", "rounds")
     options = DemoOptions(args.out, args.frames, args.size, args.threads, args.rounds)
     with _interrupted_once(), Progress(sys.stderr) as progress:
         text = show(options, progress)
