@@ -21,6 +21,7 @@ from .arguments import (
 )
 from .demo import command as demo_command
 from .inspection import describe
+from .interruption import interrupted_once
 from .options import CAM_METHODS, Options
 from .tune import command as tune_command
 
@@ -28,7 +29,8 @@ from .tune import command as tune_command
 def main(argv: Sequence[str]) -> int:
     """Run one of the workstation's commands; `argv` starts with its name."""
     args = parse(*_parsers(), argv)
-    code: int | None = args.handler(args)
+    with interrupted_once():
+        code: int | None = args.handler(args)
     return code or 0
 
 

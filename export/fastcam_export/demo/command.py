@@ -1,17 +1,13 @@
-"""The options of `fastcam demo`, and what Ctrl-C does to it."""
+"""The options of `fastcam demo`."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import shlex
 import shutil
-import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 
 from fastcam_runtime.arguments import refuse_below_one
 from fastcam_runtime.cli_run import parse_size
@@ -56,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
     """Run the demo and print what it has to tell."""
     refuse_below_one(args, "frames", "rounds")
     options = DemoOptions(args.out, args.frames, args.size, args.threads, args.rounds)
-    with _interrupted_once(), Progress(sys.stderr) as progress:
+    with Progress(sys.stderr) as progress:
         text = show(options, progress)
     model = shlex.quote(str(options.out / MODEL))
     print(f"\n{text}\n\nyour own camera, as a page: {_program()} run {model} 0 http://:8000")
@@ -65,22 +61,3 @@ def run(args: argparse.Namespace) -> None:
 def _program() -> str:
     """How to call this program again: by its name where the shell finds it, else by its path from here."""
     return "fastcam" if shutil.which("fastcam") else shlex.quote(os.path.relpath(sys.argv[0]))
-
-
-@contextlib.contextmanager
-def _interrupted_once() -> Iterator[None]:
-    """Stop on the first Ctrl-C or SIGTERM; further ones do not disturb the cleaning up, which is quick."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        for each in before:
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

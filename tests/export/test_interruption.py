@@ -1,0 +1,76 @@
+"""Ctrl-C and SIGTERM in the middle of `fastcam tune` and `fastcam export`: real processes, real signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import fastcam_models
+import onnx
+import pytest
+from networks import small_cnn
+
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+
+
+def interrupt(arguments: list[str], folder: Path, number: int, begun: Callable[[], bool]) -> tuple[int, str]:
+    """Start `fastcam`, with its temporary files in `folder`, and stop it once it has begun.
+
+    Returns:
+        The exit code, and what was printed on stderr.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-m", "fastcam_runtime.cli", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(folder), "OMP_NUM_THREADS": "1"},
+    ) as process:
+        end = time.monotonic() + 60
+        while not begun():
+            assert process.poll() is None, "ended too early"
+            assert time.monotonic() < end, "did not begin"
+            time.sleep(0.005)
+        for _ in range(3):  # an impatient person
+            process.send_signal(number)
+        _, errors = process.communicate(timeout=20)
+    return process.returncode, errors
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_tune(tmp_path: Path, number: int, code: int) -> None:
+    model, folder, out = tmp_path / "plain.onnx", tmp_path / "temporary", tmp_path / "tuned.onnx"
+    onnx.save(small_cnn(), model)
+    folder.mkdir()
+    arguments = ["tune", str(model), "--budget", "5%", "--rounds", "1000000", "--threads", "1"]
+    returned, errors = interrupt(
+        [*arguments, "--out", str(out)], folder, number, lambda: any(folder.glob("fastcam-tune-*/form.onnx"))
+    )
+    assert returned == code
+    assert "Traceback" not in errors
+    # Importing onnxruntime leaves a file of its own there, `.ses`.
+    assert [path.name for path in folder.iterdir() if "fastcam" in path.name] == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["plain.onnx", "temporary"]
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_export(tmp_path: Path, number: int, code: int) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    out = folder / "out.onnx"
+    out.write_text("the good one")
+    returned, errors = interrupt(
+        ["export", str(fastcam_models.default_model()), str(out)],
+        tmp_path,
+        number,
+        lambda: any(folder.glob(".fastcam-*")),
+    )
+    assert returned == code
+    assert "Traceback" not in errors
+    assert [path.name for path in folder.iterdir()] == ["out.onnx"]
+    assert out.read_text() == "the good one"
