@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shutil
@@ -168,7 +167,3 @@ class Tab:
                 text="\r",
                 windowsVirtualKeyCode=13,
             )
-
-    def screenshot(self) -> bytes:
-        """What the page looks like, as PNG."""
-        return base64.b64decode(self._browser.call("Page.captureScreenshot", self._session)["data"])

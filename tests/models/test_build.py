@@ -12,13 +12,13 @@ import pytest
 from fastcam_models import default_model
 from fastcam_runtime.errors import ModelError
 from fastcam_runtime.sources.test_clip import TestClip
+from shared_data import shared
 
 torch = pytest.importorskip("torch")
 from fastcam_models import build, efficientnet_lite0  # noqa: E402
 from fastcam_models.inverted_residual import Classifier, ConvNorm, InvertedResidual, same  # noqa: E402
 
 LITE0, MOBILENET = build.RECIPES["efficientnet-lite0"], build.RECIPES["mobilenet_v2"]
-SHARED = Path(__file__).parents[2].parent / "shared" / "models"
 
 
 def needs_weights(recipe: build.Recipe) -> pytest.MarkDecorator:
@@ -65,13 +65,11 @@ def test_shipped_file_computes_the_published_network() -> None:
 
 
 @needs_weights(MOBILENET)
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the public model files are not beside the checkout")
 def test_mobilenet_agrees_with_torchvisions_own_export() -> None:
+    published = shared("models/mobilenet_v2.onnx").read_bytes()
     images = pictures()
     built = build.build("mobilenet_v2", half=False).SerializeToString()
-    np.testing.assert_allclose(
-        run(built, images), run((SHARED / "mobilenet_v2.onnx").read_bytes(), images), atol=1e-4
-    )
+    np.testing.assert_allclose(run(built, images), run(published, images), atol=1e-4)
 
 
 @pytest.mark.parametrize("kernel", [3, 5])

@@ -15,8 +15,8 @@ import pytest
 from fastcam_models import default_model
 from fastcam_runtime.contract import Preprocess
 from fastcam_runtime.sources.test_clip import TestClip
+from shared_data import shared
 
-PHOTOS = Path(__file__).parents[2].parent / "shared" / "photos"
 CARD = (default_model().parent / "README.md").read_text(encoding="utf-8")
 SIZE = 224
 
@@ -134,11 +134,10 @@ def test_clip_is_a_cat_and_then_an_espresso(session: ort.InferenceSession) -> No
     assert seen == {"chelsea.jpg": {285}, "coffee.jpg": {967}}
 
 
-@pytest.mark.skipif(not PHOTOS.is_dir(), reason="the 50 ImageNet photos are not beside the checkout")
 @pytest.mark.parametrize("resize", [crop, stretch])
 def test_accuracy_is_the_one_of_the_card(session: ort.InferenceSession, resize: object) -> None:
     assert callable(resize)
-    paths = sorted(PHOTOS.glob("[0-9]*.jpg"))
+    paths = sorted(shared("photos").glob("[0-9]*.jpg"))
     classes = np.array([int(path.name[:3]) for path in paths])
     inputs = np.stack([normalised(resize(cv2.imread(str(path)))) for path in paths])
     logits = np.concatenate([session.run(None, {"input": item[None]})[0] for item in inputs])

@@ -15,9 +15,8 @@ import cv2
 import numpy as np
 import pytest
 from fastcam_runtime.cli import main
+from shared_data import shared
 from tiny_grafts import save_graft
-
-SHARED = Path(__file__).parents[2].parent / "shared"
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +94,9 @@ def test_video_in_video_out(
     assert "p99" in printed
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="no shared videos beside the checkout")
 def test_a_real_clip(graft: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.mp4"
-    clip = SHARED / "video" / "bottles.mp4"
+    clip = shared("video/bottles.mp4")
     assert main(["run", str(graft), str(clip), str(out), "--frames", "20", "--size", "320x180"]) == 0
     frames, _ = read_video(out)
     assert len(frames) == 20

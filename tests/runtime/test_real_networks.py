@@ -8,11 +8,7 @@ import cv2
 import numpy as np
 import pytest
 from fastcam_runtime import Explainer, contract
-
-SHARED = Path(__file__).parents[2].parent / "shared"
-PHOTOS = sorted((SHARED / "photos").glob("[0-9]*.jpg"))[::2]
-
-pytestmark = pytest.mark.skipif(not PHOTOS, reason="no shared models and photos beside the checkout")
+from shared_data import shared
 
 CAFFE = contract.Preprocess("BGR", (103.939, 116.779, 123.68), (1.0, 1.0, 1.0))
 
@@ -25,13 +21,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def graft(folder: Path, name: str, **options: object) -> Path:
     fastcam_export = pytest.importorskip("fastcam_export")
     target = folder / name
-    fastcam_export.export(SHARED / "models" / name, target, **options)
+    fastcam_export.export(shared(f"models/{name}"), target, **options)
     return target
 
 
 def hits(explain: Explainer) -> int:
     """Photos whose class, the number before the first underscore, comes out first."""
-    return sum(explain(cv2.imread(str(photo))).index == int(photo.name.split("_")[0]) for photo in PHOTOS)
+    photos = sorted(shared("photos").glob("[0-9]*.jpg"))[::2]
+    return sum(explain(cv2.imread(str(photo))).index == int(photo.name.split("_")[0]) for photo in photos)
 
 
 @pytest.mark.parametrize(
@@ -46,10 +43,10 @@ def test_photos_are_recognised(folder: Path, name: str, preprocess: contract.Pre
 
 def test_dog_and_cat_are_where_they_are(folder: Path) -> None:
     """The dog sits in the upper half of the picture, the cat in the lower one."""
-    labels = (SHARED / "imagenet_labels.txt").read_text().splitlines()
+    labels = shared("imagenet_labels.txt").read_text().splitlines()
     path = graft(folder, "mobilenet_v2.onnx", outputs=["saliency_map", "cam"], labels=labels)
     explain = Explainer(path, threads=1, outputs=["cam"])
-    frame = cv2.imread(str(SHARED / "photos" / "extra_cat_dog.png"))
+    frame = cv2.imread(str(shared("photos/extra_cat_dog.png")))
     dog, cat = explain.explain(frame, ["bull mastiff", "tabby"])
     heights = [
         float(np.average(np.arange(224), weights=one.maps[contract.CAM].sum(axis=1))) for one in (dog, cat)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -12,8 +11,8 @@ import torch
 from cam_harness import autograd, normalise, run, session, textbook_cam, with_class_map
 from fastcam_export.load import load
 from onnx import TensorProto, helper, numpy_helper
+from shared_data import shared
 
-SHARED = Path(__file__).parents[3].parent / "shared" / "models"
 RNG = np.random.default_rng(4)
 CHANNELS, CLASSES, SCALE = 12, 5, 1 / 64
 
@@ -152,9 +151,7 @@ def _float_readers(grown: onnx.ModelProto, network: onnx.ModelProto) -> dict[str
 
 
 def _network(name: str) -> onnx.ModelProto:
-    if not (SHARED / name).exists():
-        pytest.skip(f"{SHARED / name} is not there")
-    return load(SHARED / name).proto
+    return load(shared(f"models/{name}")).proto
 
 
 def test_real_squeezenet_in_half_precision() -> None:
