@@ -39,10 +39,45 @@ static void stretch_row(const Layer *layer, size_t row, size_t width, float *res
     }
 }
 
+/* One map's part of an output row: two stretched rows, each with its share of the map's weight. */
+typedef struct {
+    const float *upper, *lower;
+    float above, below;
+} Part;
+
+enum { PARTS = 5 }; /* parts that are added up at once: the usual number of scales */
+
+/* The sum of the parts, or that on top of what is in `out`. Inlined with a constant count, the inner loop is
+ * unrolled and the outer one becomes vectors: every pixel is written once. */
+static inline void add_parts(const Part *parts, size_t count, int on_top, size_t width, float *restrict out)
+{
+    for (size_t x = 0; x < width; x++) {
+        float sum = on_top ? out[x] : 0;
+        for (size_t k = 0; k < count; k++)
+            sum += parts[k].above * parts[k].upper[x] + parts[k].below * parts[k].lower[x];
+        out[x] = sum;
+    }
+}
+
+static void add_up(const Part *parts, size_t count, int on_top, size_t width, float *restrict out)
+{
+    if (on_top)
+        add_parts(parts, count, 1, width, out);
+    else if (count == PARTS)
+        add_parts(parts, PARTS, 0, width, out);
+    else if (count == 4)
+        add_parts(parts, 4, 0, width, out);
+    else if (count == 1)
+        add_parts(parts, 1, 0, width, out);
+    else
+        add_parts(parts, count, 0, width, out);
+}
+
 static void combine_rows(const Layer *layers, size_t count, size_t width, size_t first, size_t last,
                          float *scratch, float *out)
 {
     for (size_t y = first; y < last; y++, out += width) {
+        Part parts[PARTS];
         for (size_t k = 0; k < count; k++) {
             const Layer *layer = &layers[k];
             size_t top = (size_t)layer->row[y], bottom = top + (layer->height > 1);
@@ -52,15 +87,10 @@ static void combine_rows(const Layer *layers, size_t count, size_t width, size_t
             for (size_t row = top; row <= bottom; row++)
                 if (row != held && row != held + 1)
                     stretch_row(layer, row, width, slots[row % 2]);
-            const float *restrict upper = slots[top % 2], *restrict lower = slots[bottom % 2];
-            float *restrict target = out;
-            float below = layer->weight * layer->row_fraction[y], above = layer->weight - below;
-            if (k == 0)
-                for (size_t x = 0; x < width; x++)
-                    target[x] = above * upper[x] + below * lower[x];
-            else
-                for (size_t x = 0; x < width; x++)
-                    target[x] += above * upper[x] + below * lower[x];
+            float below = layer->weight * layer->row_fraction[y];
+            parts[k % PARTS] = (Part){slots[top % 2], slots[bottom % 2], layer->weight - below, below};
+            if (k % PARTS == PARTS - 1 || k + 1 == count)
+                add_up(parts, k % PARTS + 1, k >= PARTS, width, out);
         }
     }
 }

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pixels that one call of `smoe_planes` takes at most. What it keeps of them stays in the first-level cache, and
- * the rows that it reads are long enough for the processor to see them coming. */
-#define SMOE_TILE 1024
+/* Pixels that one call of `smoe_planes` takes at most. What it keeps of them stays in the second-level cache,
+ * and the rows that it reads are long enough for the processor to see them coming. */
+#define SMOE_TILE 2048
 
 /* One map of a combination. Output row y lies `row_fraction[y]` of the way from row `row[y]` to the next, and so
  * do the columns. `row[y]` is the last row only where there is but one. */
@@ -19,10 +19,13 @@ typedef struct {
     const float *row_fraction, *column_fraction;
 } Layer;
 
+typedef void SmoePlanes(const float *x, size_t stride, size_t channels, size_t count, float epsilon, float *out);
+
 typedef struct {
     const char *instructions;
-    /* SMOE Scale of `count` ≤ SMOE_TILE pixels; channel c of pixel p is x[c * stride + p]. */
-    void (*smoe_planes)(const float *x, size_t stride, size_t channels, size_t count, float epsilon, float *out);
+    /* SMOE Scale of `count` ≤ SMOE_TILE pixels; channel c of pixel p is x[c * stride + p]. The first of the two
+     * takes x that has no negative values for granted. */
+    SmoePlanes *smoe_planes, *smoe_planes_relu;
     /* In place: ½(1 + erf((s − μ)/(σ√2))) with the unbiased σ of all `count` pixels; 0.5 where all are equal. */
     void (*gauss_normalize)(float *map, size_t count);
     /* Rows first … last − 1 of the weighted sum of the layers, each interpolated to `width` columns.

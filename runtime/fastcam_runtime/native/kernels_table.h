@@ -5,5 +5,5 @@
 #include "smoe_scale.h"
 
 const Kernels FASTCAM_TABLE = {
-    FASTCAM_INSTRUCTIONS, smoe_planes, gauss_normalize, combine_rows, minmax, fast_cam, non_class,
+    FASTCAM_INSTRUCTIONS, smoe_planes, smoe_planes_relu, gauss_normalize, combine_rows, minmax, fast_cam, non_class,
 };

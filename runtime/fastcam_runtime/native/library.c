@@ -121,18 +121,16 @@ static void ORT_CALL destroy_kernel(void *kernel) { free(kernel); }
          .KernelComputeV2 = compute_kernel},                                                                \
             name, compute                                                                                   \
     }
-#define SMOE(name) OPERATOR(name, smoe_scale), OPERATOR(name "Dynamic", smoe_scale)
+#define SMOE(name)                                                                                           \
+    OPERATOR(name, smoe_scale), OPERATOR(name "Dynamic", smoe_scale), OPERATOR(name "Relu", smoe_scale_relu), \
+        OPERATOR(name "ReluDynamic", smoe_scale_relu)
 
 static const Operator operators[] = {
-    /* The forms of the function's body differ in what they know of X; the kernel is the same for all. */
+    /* The forms of the function's body differ in how they split the channels, which the kernels do alike. */
     SMOE("SmoeScale"),
-    SMOE("SmoeScaleRelu"),
     SMOE("SmoeScaleLarge"),
-    SMOE("SmoeScaleLargeRelu"),
     SMOE("SmoeScaleFour"),
-    SMOE("SmoeScaleFourRelu"),
     SMOE("SmoeScaleUngrouped"),
-    SMOE("SmoeScaleUngroupedRelu"),
     OPERATOR("GaussNormalize", gauss_normalize_map),
     OPERATOR("GaussNormalizeDynamic", gauss_normalize_map),
     OPERATOR("CombineScales", combine_scales),

@@ -14,7 +14,8 @@ typedef struct {
 
 typedef OrtStatus *Compute(const Setting *setting, OrtKernelContext *context);
 
-Compute smoe_scale;             /* X [N,C,H,W] → [N,H,W] */
+Compute smoe_scale;             /* X [N,C,H,W], nowhere negative → [N,H,W] */
+Compute smoe_scale_relu;        /* X [N,C,H,W] → [N,H,W] */
 Compute gauss_normalize_map;    /* S [N,h,w] → the same shape */
 Compute combine_scales;         /* K maps [N,h,w], weights, lengths, rows, columns → [N,H,W] */
 Compute combine_scales_dynamic; /* K maps [N,h,w], size, weights → [N,H,W] */

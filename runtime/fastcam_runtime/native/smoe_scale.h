@@ -33,10 +33,10 @@ static inline int32_t bits_of(float x)
 }
 
 /* max(x, 0) + ε in one operation less: ordered as integers, every negative float lies below 0. Keeps a NaN. */
-static inline float lifted(float x, float epsilon)
+static inline float lifted(float x, float epsilon, int relu)
 {
     int32_t bits = bits_of(x);
-    bits = bits > 0 ? bits : 0;
+    bits = bits > 0 || !relu ? bits : 0;
     memcpy(&x, &bits, sizeof x);
     return x + epsilon;
 }
@@ -186,16 +186,18 @@ static void begin_columns(Columns *columns, size_t count)
 }
 
 /* Multiply eight channels of each pixel into the columns. */
-static void gather_eight(Columns *columns, const float *x, size_t stride, size_t count, float epsilon)
+static inline void gather_eight(Columns *columns, const float *x, size_t stride, size_t count, float epsilon,
+                                int relu)
 {
     const float *x0 = x, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
     const float *x4 = x3 + stride, *x5 = x4 + stride, *x6 = x5 + stride, *x7 = x6 + stride;
     float *restrict sum = columns->sum, *restrict mantissa = columns->mantissa;
     int32_t *restrict exponent = columns->exponent;
     for (size_t p = 0; p < count; p++) {
-        float y0 = lifted(x0[p], epsilon), y1 = lifted(x1[p], epsilon), y2 = lifted(x2[p], epsilon);
-        float y3 = lifted(x3[p], epsilon), y4 = lifted(x4[p], epsilon), y5 = lifted(x5[p], epsilon);
-        float y6 = lifted(x6[p], epsilon), y7 = lifted(x7[p], epsilon);
+        float y0 = lifted(x0[p], epsilon, relu), y1 = lifted(x1[p], epsilon, relu);
+        float y2 = lifted(x2[p], epsilon, relu), y3 = lifted(x3[p], epsilon, relu);
+        float y4 = lifted(x4[p], epsilon, relu), y5 = lifted(x5[p], epsilon, relu);
+        float y6 = lifted(x6[p], epsilon, relu), y7 = lifted(x7[p], epsilon, relu);
         float a = (y0 * y1) * (y2 * y3), b = (y4 * y5) * (y6 * y7);
         sum[p] += ((y0 + y1) + (y2 + y3)) + ((y4 + y5) + (y6 + y7));
         exponent[p] += exponent_of(a) + exponent_of(b);
@@ -204,12 +206,12 @@ static void gather_eight(Columns *columns, const float *x, size_t stride, size_t
 }
 
 /* Multiply one channel of each pixel into the columns. */
-static void gather_one(Columns *columns, const float *x, size_t count, float epsilon)
+static inline void gather_one(Columns *columns, const float *x, size_t count, float epsilon, int relu)
 {
     float *restrict sum = columns->sum, *restrict mantissa = columns->mantissa;
     int32_t *restrict exponent = columns->exponent;
     for (size_t p = 0; p < count; p++) {
-        float y = lifted(x[p], epsilon);
+        float y = lifted(x[p], epsilon, relu);
         sum[p] += y;
         exponent[p] += exponent_of(y);
         mantissa[p] *= mantissa_of(y);
@@ -227,7 +229,8 @@ static void settle(Columns *columns, size_t count)
     }
 }
 
-static void smoe_planes(const float *x, size_t stride, size_t channels, size_t count, float epsilon, float *out)
+static inline void smoe_of(const float *x, size_t stride, size_t channels, size_t count, float epsilon, int relu,
+                           float *out)
 {
     Columns columns;
     int32_t bias = 0;
@@ -237,13 +240,23 @@ static void smoe_planes(const float *x, size_t stride, size_t channels, size_t c
         for (size_t start = 0; start < channels; start += BLOCK) {
             size_t end = channels - start < BLOCK ? channels : start + BLOCK, c = start;
             for (; c + 2 * GROUP <= end; c += 2 * GROUP, bias += 2 * EXPONENT_BIAS)
-                gather_eight(&columns, x + c * stride, stride, count, epsilon);
+                gather_eight(&columns, x + c * stride, stride, count, epsilon, relu);
             for (; c < end; c++, bias += EXPONENT_BIAS)
-                gather_one(&columns, x + c * stride, count, epsilon);
+                gather_one(&columns, x + c * stride, count, epsilon, relu);
             settle(&columns, count);
             bias += EXPONENT_BIAS;
         }
         finish_columns(&columns, channels, bias, count, out);
     }
     repair_columns(x, stride, channels, count, epsilon, !fast, out);
+}
+
+static void smoe_planes(const float *x, size_t stride, size_t channels, size_t count, float epsilon, float *out)
+{
+    smoe_of(x, stride, channels, count, epsilon, 0, out);
+}
+
+static void smoe_planes_relu(const float *x, size_t stride, size_t channels, size_t count, float epsilon, float *out)
+{
+    smoe_of(x, stride, channels, count, epsilon, 1, out);
 }
