@@ -225,6 +225,16 @@ def test_a_folder_keeps_names_and_never_writes_over_its_own(tmp_path: Path) -> N
         assert np.abs(files[f"{name}.jpg"].astype(int) - picture(number)).max() < 12
 
 
+def test_a_folder_takes_names_as_long_as_a_file_can_have(tmp_path: Path) -> None:
+    names = ["n" * 251, "猫" * 83, "n" * 250 + "!"]  # 255 bytes at most, with an ending of four
+    with opened(tmp_path) as sink:
+        for number, name in enumerate(names):
+            sink.write(picture(number), Status(number, name=name))
+    written = sorted(entry.name for entry in tmp_path.iterdir())
+    assert len(written) == 3
+    assert all(entry.startswith(("n" * 200, "猫" * 66)) for entry in written)
+
+
 def test_one_image_takes_one_picture(tmp_path: Path) -> None:
     with opened(tmp_path / "out.png") as sink:
         write(sink, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from .base import Sink, Status
 
 IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _FOLDER_SUFFIX = ".jpg"
+_LONGEST = 200
+"""Bytes of a name: a file system takes 255, and a number, a suffix and the mark of a part come to it."""
 _NUMBER = re.compile(r"%0?\d*d")
 
 
@@ -97,6 +100,8 @@ class ImageFolder(Sink):
 
     def _free(self, wanted: str) -> str:
         """`wanted`, with a number where an earlier picture has it: `cat`, `cat-1`, `cat-2`."""
+        while len(os.fsencode(wanted)) > _LONGEST:
+            wanted = wanted[:-1]
         # Without regard to case: some file systems do not tell Cat.jpg from cat.jpg.
         key = wanted.casefold()
         name, number = wanted, self._numbers.get(key, 0)
