@@ -172,17 +172,24 @@ def _timing(row: Result) -> tuple[str, str]:
 
 def _percent(run: Result, form: str) -> str:
     cost = run["forms"].get(form)
-    return "" if cost is None else f"{cost['percent']:+.1f} %"
+    return "" if cost is None else _signed(cost["percent"], 1, "%")
 
 
 def _load(one: Result, form: str) -> str:
     extra = one["forms"].get(form)
-    return "" if extra is None else f"{extra['load']['percent']:+.0f} %"
+    return "" if extra is None else _signed(extra["load"]["percent"], 0, "%")
 
 
 def _memory(one: Result, form: str) -> str:
     extra = one["forms"].get(form)
-    return "" if extra is None else f"{extra['extra_peak_bytes'] / 1e6:+.0f} MB"
+    return "" if extra is None else _signed(extra["extra_peak_bytes"] / 1e6, 0, "MB")
+
+
+def _signed(value: float, digits: int, unit: str) -> str:
+    """With its sign, a minus of its own, and none for what is rounded to 0."""
+    rounded = round(value, digits)
+    text = f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
+    return f"{text.replace('-', '−')} {unit}"
 
 
 def _paragraph(text: str) -> str:

@@ -27,15 +27,23 @@ def test_a_changed_figure_changes_the_section(tmp_path: Path) -> None:
     assert "+123.4 %" not in section(REFERENCE)
 
 
-def test_readme_says_how_the_reference_was_measured() -> None:
-    """Rounds and networks as they were; figures only, raw samples stay out of the tree."""
+def test_the_reference_is_a_full_run() -> None:
+    """At least 100 rounds on all networks, as the README says; figures only, raw samples stay out."""
     overhead = json.loads((REFERENCE / "overhead.json").read_text())
     text = " ".join(section(REFERENCE).split())
+    assert overhead["config"]["rounds"] >= 100
     assert f"median of {overhead['config']['rounds']} differences" in text
-    measured = {run["network"] for run in overhead["overhead"]}
-    assert measured <= set(readme_costs.NETWORKS)
-    assert all(f"| {readme_costs.NETWORKS[name].title} |" in text for name in measured)
+    assert {run["network"] for run in overhead["overhead"]} == set(readme_costs.NETWORKS)
+    assert all(f"| {network.title} |" in text for network in readme_costs.NETWORKS.values())
     assert all((REFERENCE / f"{part}.json").stat().st_size < 150_000 for part in PARTS)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(12.34, 1, "+12.3 %"), (-0.41, 1, "−0.4 %"), (-0.04, 1, "0.0 %"), (-0.4, 0, "0 %"), (3.0, 0, "+3 %")],
+)
+def test_nothing_is_minus_zero(value: float, digits: int, text: str) -> None:
+    assert readme_costs._signed(value, digits, "%") == text
 
 
 def test_only_what_is_between_the_markers_is_rewritten() -> None:
