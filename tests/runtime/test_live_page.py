@@ -294,8 +294,8 @@ def test_pictures_are_encoded_only_while_somebody_watches(monkeypatch: pytest.Mo
     try:
         until(lambda: loop.written > 20)
         assert not encoded
+        start = loop.written  # before anybody watches: the first viewer is served while the last one connects
         viewers = [Viewer(loop) for _ in range(3)]
-        start = loop.written
         for viewer in viewers * 5:
             viewer.picture()
         # Once per picture at most, however many watch.
