@@ -14,6 +14,7 @@ from fastcam_export.bilinear import upsample
 from fastcam_export.cam import minmax
 from fastcam_export.class_maps import fast_cam, non_class
 from fastcam_export.combine import combine
+from fastcam_export.lovi import lovi
 from fastcam_export.normalize import normalize
 from fastcam_export.statistics import statistic
 from fastcam_runtime import native
@@ -199,6 +200,28 @@ def test_upsample_by_whole_factors(factor: int) -> None:
         np.testing.assert_allclose(found, method.bilinear(m, *size), rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("count", [1, 2, 5, 7])
+def test_lovi_is_the_formula_for_any_sizes(count: int, threads: int) -> None:
+    sizes_to = [(37, 50), (64, 64)]
+    if count == 5:  # large enough for more than one thread
+        sizes_to.append((448, 320))
+    for size in sizes_to:
+        rng = np.random.default_rng(count)
+        sizes = [(int(h), int(w)) for h, w in rng.integers(1, 40, (count, 2))]
+        maps = [rng.random((2, *s)).astype(np.float32) for s in sizes]
+        for m in maps:
+            m[1] = 0  # black
+        expected = method.lovi(maps, *size)
+        fixed = lovi(opset=17, sizes=sizes, size=size)
+        free = lovi(opset=17, sizes=[(None, None)] * count, size=(None, None))
+        for step, data in ((fixed, maps), (free, [*maps, np.array(size)])):
+            found = run(session(step_model(step, *data), threads), *data)
+            assert (found.dtype, found.shape) == (np.uint8, (2, *size, 3))
+            assert not found[1].any()
+            np.testing.assert_allclose(found, expected, rtol=0, atol=0.505)  # the nearest whole number
+
+
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 5, 7), (3, 40, 41)])
 def test_the_class_map_steps_are_their_formulas(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(shape[2])
@@ -246,10 +269,10 @@ def test_the_kernels_replace_the_functions(shape: str, tmp_path: Path) -> None:
     assert {name for name in ran if name.startswith(("SmoeScale", "GaussNormalize", "CombineScales"))}
 
 
-def test_the_kernels_replace_the_functions_of_class_maps(tmp_path: Path) -> None:
-    model = graft(small_cnn(), outputs=["cam", "fastcam", "nonclass"]).SerializeToString()
+def test_the_kernels_replace_the_functions_of_lovi_and_class_maps(tmp_path: Path) -> None:
+    model = graft(small_cnn(), outputs=["lovi", "cam", "fastcam", "nonclass"]).SerializeToString()
     ran = operators_run(model, {"input": np.ones((1, 3, 64, 64), np.float32)}, tmp_path)
-    assert {"Upsample", "MinMax", "FastCam", "NonClass"} <= ran
+    assert {"Lovi", "Upsample", "MinMax", "FastCam", "NonClass"} <= ran
 
 
 def same_maps(model: bytes, name: str, x: np.ndarray) -> None:

@@ -1,4 +1,5 @@
 /* The last steps of the class maps: min–max of an upsampled map, and its products with the combined one. */
+#include "extremes.h"
 #include "kernels.h"
 
 #include <math.h>
@@ -8,9 +9,6 @@ enum { EXTREMES = 32 };
 
 /* A map that varies by less, relative to its largest value, is constant: upsampling rounds that much. */
 #define ROUNDING 1e-6f
-
-static inline float smaller(float a, float b) { return a < b ? a : b; }
-static inline float larger(float a, float b) { return a > b ? a : b; }
 
 static void minmax(const float *map, size_t count, float *restrict out)
 {

@@ -73,22 +73,26 @@ static void add_up(const Part *parts, size_t count, int on_top, size_t width, fl
         add_parts(parts, count, 0, width, out);
 }
 
+/* A map's part of output row `y`. `slots` keeps two stretched rows of the map, row r in slot r % 2: the output row
+ * before, if it was not before `first`, left its two rows there. */
+static inline Part row_part(const Layer *layer, size_t y, size_t first, size_t width, float *slots)
+{
+    size_t top = (size_t)layer->row[y], bottom = top + (layer->height > 1);
+    size_t held = y > first ? (size_t)layer->row[y - 1] : layer->height;
+    for (size_t row = top; row <= bottom; row++)
+        if (row != held && row != held + 1)
+            stretch_row(layer, row, width, slots + row % 2 * width);
+    float below = layer->weight * layer->row_fraction[y];
+    return (Part){slots + top % 2 * width, slots + bottom % 2 * width, layer->weight - below, below};
+}
+
 static void combine_rows(const Layer *layers, size_t count, size_t width, size_t first, size_t last,
                          float *scratch, float *out)
 {
     for (size_t y = first; y < last; y++, out += width) {
         Part parts[PARTS];
         for (size_t k = 0; k < count; k++) {
-            const Layer *layer = &layers[k];
-            size_t top = (size_t)layer->row[y], bottom = top + (layer->height > 1);
-            /* Two slots per map: row r in slot r % 2. The output row before left its two rows there. */
-            size_t held = y > first ? (size_t)layer->row[y - 1] : layer->height;
-            float *slots[2] = {scratch + 2 * k * width, scratch + (2 * k + 1) * width};
-            for (size_t row = top; row <= bottom; row++)
-                if (row != held && row != held + 1)
-                    stretch_row(layer, row, width, slots[row % 2]);
-            float below = layer->weight * layer->row_fraction[y];
-            parts[k % PARTS] = (Part){slots[top % 2], slots[bottom % 2], layer->weight - below, below};
+            parts[k % PARTS] = row_part(&layers[k], y, first, width, scratch + 2 * k * width);
             if (k % PARTS == PARTS - 1 || k + 1 == count)
                 add_up(parts, k % PARTS + 1, k >= PARTS, width, out);
         }

@@ -32,6 +32,9 @@ typedef struct {
      * `scratch` holds 2 * layers * width floats. */
     void (*combine_rows)(const Layer *layers, size_t count, size_t width, size_t first, size_t last,
                          float *scratch, float *out);
+    /* The same rows of LOVI, RGB; the layers' weights are 1. `scratch` holds (2 * layers + 3) * width floats. */
+    void (*lovi_rows)(const Layer *layers, size_t count, size_t width, size_t first, size_t last, float *scratch,
+                      uint8_t *out);
     /* (map − min)/(max − min) of all `count` pixels, which are ≥ 0; 0 where the map is constant. */
     void (*minmax)(const float *map, size_t count, float *out);
     /* combined · CAM, and combined · (1 − CAM). */

@@ -47,6 +47,12 @@ static int ORT_CALL get_output_type(const OrtCustomOp *op, size_t index)
     return ORT_FLOAT;
 }
 
+static int ORT_CALL get_byte_output_type(const OrtCustomOp *op, size_t index)
+{
+    (void)op, (void)index;
+    return ORT_UINT8;
+}
+
 static int ORT_CALL get_input_kind(const OrtCustomOp *op, size_t index)
 {
     (void)op, (void)index;
@@ -100,14 +106,15 @@ static OrtStatus *ORT_CALL compute_kernel(void *kernel, OrtKernelContext *contex
 
 static void ORT_CALL destroy_kernel(void *kernel) { free(kernel); }
 
-#define OPERATOR(name, compute)                                                                             \
+#define OPERATOR(name, compute) TYPED_OPERATOR(name, compute, get_output_type)
+#define TYPED_OPERATOR(name, compute, output_type)                                                                             \
     {                                                                                                       \
         {.version = ORT_API_VERSION,                                                                        \
          .GetName = get_name,                                                                               \
          .GetExecutionProviderType = get_provider,                                                          \
          .GetInputType = get_input_type,                                                                    \
          .GetInputTypeCount = get_one,                                                                      \
-         .GetOutputType = get_output_type,                                                                  \
+         .GetOutputType = output_type,                                                                  \
          .GetOutputTypeCount = get_one,                                                                     \
          .KernelDestroy = destroy_kernel,                                                                   \
          .GetInputCharacteristic = get_input_kind,                                                          \
@@ -137,6 +144,8 @@ static const Operator operators[] = {
     OPERATOR("CombineScalesDynamic", combine_scales_dynamic),
     OPERATOR("Upsample", upsample),
     OPERATOR("UpsampleDynamic", upsample_dynamic),
+    TYPED_OPERATOR("Lovi", lovi, get_byte_output_type),
+    TYPED_OPERATOR("LoviDynamic", lovi_dynamic, get_byte_output_type),
     OPERATOR("MinMax", minmax_map),
     OPERATOR("FastCam", fast_cam_map),
     OPERATOR("NonClass", non_class_map),

@@ -21,6 +21,8 @@ Compute combine_scales;         /* K maps [N,h,w], weights, lengths, rows, colum
 Compute combine_scales_dynamic; /* K maps [N,h,w], size, weights → [N,H,W] */
 Compute upsample;               /* M [N,h,w], length, rows, columns → [N,H,W] */
 Compute upsample_dynamic;       /* M [N,h,w], size → [N,H,W] */
+Compute lovi;                   /* K maps [N,h,w], lengths, rows, columns → RGB uint8 [N,H,W,3] */
+Compute lovi_dynamic;           /* K maps [N,h,w], size → RGB uint8 [N,H,W,3] */
 Compute minmax_map;             /* M [N,H,W] → the same shape */
 Compute fast_cam_map;           /* combined, cam [N,H,W] → the same shape */
 Compute non_class_map;          /* combined, cam [N,H,W] → the same shape */

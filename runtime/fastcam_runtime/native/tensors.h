@@ -55,15 +55,22 @@ static inline OrtStatus *read_input(const OrtApi *api, const OrtKernelContext *c
     return NULL;
 }
 
+/* The only output, of `rank` dimensions. */
+static inline OrtStatus *make_any_output(const OrtApi *api, OrtKernelContext *context, const int64_t *dims,
+                                         size_t rank, void **out)
+{
+    OrtValue *value = NULL;
+    TRY(api->KernelContext_GetOutput(context, 0, dims, rank, &value));
+    return api->GetTensorMutableData(value, out);
+}
+
 /* The only output, float32 [n, height, width]. */
 static inline OrtStatus *make_output(const OrtApi *api, OrtKernelContext *context, int64_t n, int64_t height,
                                      int64_t width, float **out)
 {
     const int64_t dims[3] = {n, height, width};
-    OrtValue *value = NULL;
     void *data = NULL;
-    TRY(api->KernelContext_GetOutput(context, 0, dims, 3, &value));
-    TRY(api->GetTensorMutableData(value, &data));
+    TRY(make_any_output(api, context, dims, 3, &data));
     *out = data;
     return NULL;
 }
