@@ -107,14 +107,14 @@ static OrtStatus *ORT_CALL compute_kernel(void *kernel, OrtKernelContext *contex
 static void ORT_CALL destroy_kernel(void *kernel) { free(kernel); }
 
 #define OPERATOR(name, compute) TYPED_OPERATOR(name, compute, get_output_type)
-#define TYPED_OPERATOR(name, compute, output_type)                                                                             \
+#define TYPED_OPERATOR(name, compute, output_type)                                                          \
     {                                                                                                       \
         {.version = ORT_API_VERSION,                                                                        \
          .GetName = get_name,                                                                               \
          .GetExecutionProviderType = get_provider,                                                          \
          .GetInputType = get_input_type,                                                                    \
          .GetInputTypeCount = get_one,                                                                      \
-         .GetOutputType = output_type,                                                                  \
+         .GetOutputType = output_type,                                                                      \
          .GetOutputTypeCount = get_one,                                                                     \
          .KernelDestroy = destroy_kernel,                                                                   \
          .GetInputCharacteristic = get_input_kind,                                                          \
