@@ -6,15 +6,14 @@ its memory until then. onnxruntime's order follows from that of the nodes in the
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
-import onnxruntime as ort
 import pytest
 from fastcam_export import graft
 from fastcam_runtime import native
 from networks import small_cnn
+from profiled import nodes_run
 
 OUTPUTS = [
     ["saliency_map"],
@@ -26,28 +25,14 @@ OUTPUTS = [
 ]
 
 
-def operators_in_order(model: bytes, folder: Path, *, compiled: bool) -> list[tuple[str, str]]:
-    """Name and operator of every node, as onnxruntime ran them."""
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    options.enable_profiling = True
-    options.profile_file_prefix = str(folder / "profile")
-    if compiled:
-        native.register(options)
-    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    session.run(None, {"input": np.ones((1, 3, 64, 64), np.float32)})
-    events = json.loads(Path(session.end_profiling()).read_text())
-    return [(event["name"], event["args"]["op_name"]) for event in events if event["cat"] == "Node"]
-
-
 @pytest.mark.parametrize("outputs", OUTPUTS, ids=",".join)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_map_follows_its_tap(outputs: list[str], compiled: bool, tmp_path: Path) -> None:
     if compiled and native.library_path() is None:
         pytest.skip(native.status())
     model = graft(small_cnn(), outputs=outputs).SerializeToString()
-    order = operators_in_order(model, tmp_path, compiled=compiled)
+    picture = np.ones((1, 3, 64, 64), np.float32)
+    order = nodes_run(model, {"input": picture}, tmp_path, compiled=compiled)
     convolutions = [i for i, (_, op) in enumerate(order) if op == "Conv"]
     scales = [i for i, (name, _) in enumerate(order) if "SmoeScale" in name or "/smoe" in name]
     head = next(i for i, (_, op) in enumerate(order) if op in ("Gemm", "MatMul") and i > convolutions[-1]

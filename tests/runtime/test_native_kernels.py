@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from fastcam_export.statistics import statistic
 from fastcam_runtime import native
 from networks import small_cnn
 from oracle import method
+from profiled import nodes_run
 from shared_data import shared
 from steps import step_model
 
@@ -28,13 +28,10 @@ pytestmark = pytest.mark.skipif(native.library_path() is None, reason=native.sta
 THREADS = (1, 2)
 
 
-def session(model: bytes, threads: int = 1, profile: Path | None = None) -> ort.InferenceSession:
+def session(model: bytes, threads: int = 1) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
-    if profile is not None:
-        options.enable_profiling = True
-        options.profile_file_prefix = str(profile / "profile")
     assert native.register(options)
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
@@ -46,10 +43,7 @@ def run(model: ort.InferenceSession, *inputs: np.ndarray) -> np.ndarray:
 
 def operators_run(model: bytes, feed: dict[str, np.ndarray], folder: Path) -> set[str]:
     """The types of all nodes that onnxruntime ran."""
-    profiled = session(model, profile=folder)
-    profiled.run(None, feed)
-    events = json.loads(Path(profiled.end_profiling()).read_text())
-    return {event["args"]["op_name"] for event in events if event["cat"] == "Node"}
+    return {operator for _, operator in nodes_run(model, feed, folder, compiled=True)}
 
 
 def smoe_step(epsilon: float = 1e-6) -> Step:
