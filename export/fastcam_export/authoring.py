@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx_ir as ir
 from fastcam_runtime.contract import DOMAIN
+
+_T = TypeVar("_T")
 
 MIN_OPSET = 13
 """Oldest opset the steps are written for; older models are upgraded to it."""
@@ -73,7 +75,7 @@ class Ops:
         return self._tape.op_multi_out("Split", [x], attributes, num_outputs=parts)
 
 
-def last_first(record: Callable[[int, ir.Value], ir.Value], values: Sequence[ir.Value]) -> list[ir.Value]:
+def last_first(record: Callable[[int, _T], ir.Value], values: Sequence[_T]) -> list[ir.Value]:
     """`record(k, value)` for each value, in their order, recorded from the last one to the first.
 
     What is later in a file onnxruntime computes earlier. With the scales recorded from the last to the first,

@@ -20,6 +20,7 @@ from fastcam_runtime.contract import (
 from onnx_ir.passes.common import InlinePass
 
 from .approximate import Scales, first_channels, thin
+from .authoring import last_first
 from .branch import Branch
 from .canvas import make_canvas
 from .class_maps import class_activation, class_products
@@ -81,8 +82,9 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
 
     maps: list[ir.Value] = []
     if asked & NEED_SCALES:
-        for k, tap in reversed(list(enumerate(scales.taps, start=1))):  # as `last_first`
-            maps.insert(0, _scale_map(branch, found, tap, f"scale_{k}", options))
+        maps = last_first(
+            lambda k, tap: _scale_map(branch, found, tap, f"scale_{k + 1}", options), scales.taps
+        )
 
     # onnxruntime walks back from the last node of the file, and from every node to the latest of its inputs.
     # So what is later in the file is computed earlier: the CAM, which waits for the scores, stands first.
@@ -107,8 +109,9 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
         step = lovi(opset=branch.opset, sizes=sizes, size=canvas.size)
         picture = branch.call(step, *maps, *canvas.size_input, name="lovi/rgb")
         branch.output(picture, LOVI, (*canvas.map_shape, 3), ir.DataType.UINT8)
-    for word in [word for word in by_class if word in asked]:
-        branch.output(by_class[word], f"saliency_{word}", (count, *canvas.dims), ir.DataType.FLOAT)
+    for word, value in by_class.items():
+        if word in asked:
+            branch.output(value, f"saliency_{word}", (count, *canvas.dims), ir.DataType.FLOAT)
 
 
 def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Options) -> ir.Value:
