@@ -203,8 +203,9 @@ class Explainer:
         if classes is None or not _reads_class(session):
             results = [dict(zip(names, (a[0] for a in _call(session, names, feed)), strict=True))]
             return results * (1 if classes is None else len(classes))
-        if len(classes) > 1 and (self._batch is None or _takes_any_classes(session)):
-            if not _takes_any_classes(session):
+        any_classes = _takes_any_classes(session)
+        if len(classes) > 1 and (any_classes or self._batch is None):
+            if not any_classes:
                 feed[self.metadata.image.name] = np.repeat(tensor, len(classes), axis=0)
             feed[contract.CLASS_INPUT] = np.array(classes, np.int64)
             arrays = _call(session, names, feed)

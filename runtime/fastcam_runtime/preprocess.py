@@ -118,11 +118,8 @@ class Preprocessor:
         self._tensors.rotate(-1)
         tensor, geometry = self._tensors[0], self._geometry
         planes = _planes(self._shrink(geometry.seen.of(frame)), self._order)
-        item = tensor[0]
-        if geometry.placed != Rect(0, 0, *geometry.input[::-1]):
-            item.fill(0)  # the bars: another frame's picture may have been there
         # cv2 knows no float16: the table's bits are copied as uint16.
-        item = item.view(self._tables.dtype)
+        item = tensor[0].view(self._tables.dtype)
         if self._planar:
             for plane, table, target in zip(planes, self._tables, item, strict=True):
                 cv2.LUT(plane, table, dst=geometry.placed.of(target))
@@ -140,6 +137,8 @@ class Preprocessor:
         seen, placed = self._geometry.seen, self._geometry.placed
         self._shrink = _Shrink((seen.height, seen.width, *shape[2:]), (placed.height, placed.width))
         self._shape = shape
+        # New ones: the old ones hold pictures where bars may be now, and a network may still be reading them.
+        self._tensors = deque(np.zeros_like(tensor) for tensor in self._tensors)
 
 
 def check_frame(frame: Array) -> Array:
