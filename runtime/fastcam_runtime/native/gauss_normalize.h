@@ -56,7 +56,7 @@ static void moments(const float *s, size_t count, double *mean, double *variance
     *variance = count > 1 ? (squares - sum * sum / n) / (n - 1) : 0;
 }
 
-static void gauss_normalize(float *map, size_t count)
+static void gauss_normalize(const float *map, size_t count, float *restrict out)
 {
     double mean, variance;
     if (count == 0)
@@ -65,10 +65,10 @@ static void gauss_normalize(float *map, size_t count)
     /* A constant map has no distribution, nor has one that is not finite. */
     if (!(variance > 0 && variance <= 1.7976931348623157e308)) {
         for (size_t p = 0; p < count; p++)
-            map[p] = 0.5f;
+            out[p] = 0.5f;
         return;
     }
     double scale = 1 / sqrt(2 * variance);
     for (size_t p = 0; p < count; p++)
-        map[p] = 0.5f + 0.5f * erf_of((float)(((double)map[p] - mean) * scale));
+        out[p] = 0.5f + 0.5f * erf_of((float)(((double)map[p] - mean) * scale));
 }

@@ -19,6 +19,7 @@ typedef struct {
     const float *row_fraction, *column_fraction;
 } Layer;
 
+typedef void MapKernel(const float *map, size_t count, float *out);
 typedef void SmoePlanes(const float *x, size_t stride, size_t channels, size_t count, float epsilon, float *out);
 
 typedef struct {
@@ -26,8 +27,8 @@ typedef struct {
     /* SMOE Scale of `count` ≤ SMOE_TILE pixels; channel c of pixel p is x[c * stride + p]. The first of the two
      * takes x that has no negative values for granted. */
     SmoePlanes *smoe_planes, *smoe_planes_relu;
-    /* In place: ½(1 + erf((s − μ)/(σ√2))) with the unbiased σ of all `count` pixels; 0.5 where all are equal. */
-    void (*gauss_normalize)(float *map, size_t count);
+    /* ½(1 + erf((s − μ)/(σ√2))) with the unbiased σ of all `count` pixels; 0.5 where all are equal. */
+    MapKernel *gauss_normalize;
     /* Rows first … last − 1 of the weighted sum of the layers, each interpolated to `width` columns.
      * `scratch` holds 2 * layers * width floats. */
     void (*combine_rows)(const Layer *layers, size_t count, size_t width, size_t first, size_t last,
@@ -36,7 +37,7 @@ typedef struct {
     void (*lovi_rows)(const Layer *layers, size_t count, size_t width, size_t first, size_t last, float *scratch,
                       uint8_t *out);
     /* (map − min)/(max − min) of all `count` pixels, which are ≥ 0; 0 where the map is constant. */
-    void (*minmax)(const float *map, size_t count, float *out);
+    MapKernel *minmax;
     /* combined · CAM, and combined · (1 − CAM). */
     void (*fast_cam)(const float *combined, const float *cam, size_t count, float *out);
     void (*non_class)(const float *combined, const float *cam, size_t count, float *out);

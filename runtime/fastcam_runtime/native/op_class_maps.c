@@ -1,4 +1,4 @@
-/* MinMax, FastCam and NonClass: from the upsampled class activation map to the class maps. */
+/* FastCam and NonClass: the combined map times the class activation map, and times what that leaves. */
 #include "operators.h"
 #include "tensors.h"
 
@@ -7,21 +7,6 @@ static int go_together(const Tensor *a, const Tensor *b)
 {
     return a->rank == 3 && b->rank == 3 && a->dims[1] == b->dims[1] && a->dims[2] == b->dims[2] &&
            (a->dims[0] == b->dims[0] || a->dims[0] == 1 || b->dims[0] == 1);
-}
-
-OrtStatus *minmax_map(const Setting *setting, OrtKernelContext *context)
-{
-    const OrtApi *api = setting->api;
-    Tensor cam;
-    float *out;
-    TRY(read_input(api, context, 0, ORT_FLOAT, &cam));
-    if (cam.rank != 3)
-        FAIL("MinMax takes a map of three dimensions");
-    TRY(make_output(api, context, cam.dims[0], cam.dims[1], cam.dims[2], &out));
-    size_t pixels = (size_t)cam.dims[1] * (size_t)cam.dims[2];
-    for (size_t n = 0; n < (size_t)cam.dims[0]; n++)
-        setting->kernels->minmax((const float *)cam.data + n * pixels, pixels, out + n * pixels);
-    return NULL;
 }
 
 typedef void Product(const float *combined, const float *cam, size_t count, float *out);

@@ -7,14 +7,21 @@
 /* Output rows that one thread does in one go, and output pixels from which other threads are woken. */
 enum { BAND = 64, PARALLEL_FROM = 1 << 17 };
 
+/* What the interpolated maps become. */
+typedef enum { SUM, LOVI } Purpose;
+
 typedef struct {
     const Setting *setting;
     size_t images, height, width, count;
     Layer *layers;  /* `count` of them, with the maps of one image */
     float *scratch; /* for each band, `count` pairs of stretched rows and three more */
-    float *out;     /* the weighted sum, or NULL for */
-    uint8_t *lovi;
+    Purpose purpose;
+    void *out; /* of one image: float [H,W], or uint8 [H,W,3] for LOVI */
 } Work;
+
+typedef struct {
+    int64_t height, width;
+} Size;
 
 /* Where `size` output pixels read `length` source pixels: (i + ½)·length/size − ½, kept inside the map, as a
  * pixel, never the last of several, and the way from it to the next. */
@@ -42,10 +49,12 @@ static void run_rows(const Work *work, size_t first, size_t last, float *scratch
 {
     const Kernels *kernels = work->setting->kernels;
     size_t start = first * work->width;
-    if (work->out != NULL)
-        kernels->combine_rows(work->layers, work->count, work->width, first, last, scratch, work->out + start);
+    if (work->purpose == SUM)
+        kernels->combine_rows(work->layers, work->count, work->width, first, last, scratch,
+                              (float *)work->out + start);
     else
-        kernels->lovi_rows(work->layers, work->count, work->width, first, last, scratch, work->lovi + 3 * start);
+        kernels->lovi_rows(work->layers, work->count, work->width, first, last, scratch,
+                           (uint8_t *)work->out + 3 * start);
 }
 
 static void run_band(void *data, size_t index)
@@ -65,10 +74,7 @@ static OrtStatus *run_images(Work *work, OrtKernelContext *context)
             run_rows(work, 0, work->height, work->scratch);
         for (size_t k = 0; k < work->count; k++)
             work->layers[k].pixels += work->layers[k].height * work->layers[k].width;
-        if (work->out != NULL)
-            work->out += work->height * work->width;
-        else
-            work->lovi += 3 * work->height * work->width;
+        work->out = (char *)work->out + work->height * work->width * (work->purpose == SUM ? sizeof(float) : 3);
     }
     return NULL;
 }
@@ -97,33 +103,20 @@ static OrtStatus *read_layers(Work *work, const OrtKernelContext *context, const
     return NULL;
 }
 
-/* What the interpolated maps become. */
-typedef enum { SUM, LOVI } Purpose;
-
-static OrtStatus *make_work_output(Work *work, OrtKernelContext *context, Purpose purpose)
-{
-    const OrtApi *api = work->setting->api;
-    const int64_t dims[4] = {(int64_t)work->images, (int64_t)work->height, (int64_t)work->width, 3};
-    void *data = NULL;
-    TRY(make_any_output(api, context, dims, purpose == LOVI ? 4 : 3, &data));
-    work->out = purpose == SUM ? data : NULL;
-    work->lovi = purpose == LOVI ? data : NULL;
-    return NULL;
-}
-
-/* The first `count` inputs are the maps; `weights` is NULL where all are 1. */
-static OrtStatus *interpolate(const Setting *setting, OrtKernelContext *context, size_t count, int64_t height,
-                              int64_t width, const float *weights, Purpose purpose)
+/* The first `count` inputs are the maps, to be brought to `size`; `weights` is NULL where all are 1. */
+static OrtStatus *interpolate(const Setting *setting, OrtKernelContext *context, size_t count, Size size,
+                              const float *weights, Purpose purpose)
 {
     const OrtApi *api = setting->api;
     Tensor map;
-    Work work = {setting, 0, (size_t)height, (size_t)width, count, NULL, NULL, NULL, NULL};
+    Work work = {setting, 0, (size_t)size.height, (size_t)size.width, count, NULL, NULL, purpose, NULL};
     TRY(read_input(api, context, 0, ORT_FLOAT, &map));
-    if (map.rank != 3 || height > INT32_MAX || width > INT32_MAX || height < 0 || width < 0)
+    if (map.rank != 3 || size.height > INT32_MAX || size.width > INT32_MAX || size.height < 0 || size.width < 0)
         FAIL("a map to interpolate is not [N,h,w], or its new size is not one");
     work.images = (size_t)map.dims[0];
-    TRY(make_work_output(&work, context, purpose));
-    if (work.images == 0 || height == 0 || width == 0)
+    const int64_t dims[4] = {map.dims[0], size.height, size.width, 3};
+    TRY(make_any_output(api, context, dims, purpose == LOVI ? 4 : 3, &work.out));
+    if (work.images == 0 || size.height == 0 || size.width == 0)
         return NULL;
     size_t positions = count * (work.height + work.width);
     size_t rows = scratch_rows(&work) * work.width * bands_of(&work);
@@ -141,92 +134,112 @@ static OrtStatus *interpolate(const Setting *setting, OrtKernelContext *context,
     return status;
 }
 
-/* Inputs M1 … MK, weights [K], then the constants of a fixed size: lengths, rows [K,2,H], columns [K,2,W]. */
+/* How many inputs there are: at least `least`. */
+static OrtStatus *count_inputs(const OrtApi *api, const OrtKernelContext *context, size_t least, size_t *out)
+{
+    TRY(api->KernelContext_GetInputCount(context, out));
+    if (*out < least)
+        FAIL("maps to interpolate, or what belongs to them, are missing");
+    return NULL;
+}
+
+/* The fixed size that the last two inputs were made for: rows [K,2,H] and columns [K,2,W]. */
+static OrtStatus *read_fixed_size(const OrtApi *api, const OrtKernelContext *context, size_t inputs, Size *out)
+{
+    Tensor rows, columns;
+    TRY(read_input(api, context, inputs - 2, ORT_FLOAT, &rows));
+    TRY(read_input(api, context, inputs - 1, ORT_FLOAT, &columns));
+    if (rows.rank != 3 || columns.rank != 3)
+        FAIL("a fixed size comes as rows [K,2,H] and columns [K,2,W]");
+    *out = (Size){rows.dims[2], columns.dims[2]};
+    return NULL;
+}
+
+/* The free size in input `index`, int64 [2]. */
+static OrtStatus *read_free_size(const OrtApi *api, const OrtKernelContext *context, size_t index, Size *out)
+{
+    Tensor size;
+    TRY(read_input(api, context, index, ORT_INT64, &size));
+    if (size.rank != 1 || size.dims[0] != 2)
+        FAIL("a free size is two numbers");
+    const int64_t *to = size.data;
+    *out = (Size){to[0], to[1]};
+    return NULL;
+}
+
+/* The weights in input `index`, one for each of `count` maps. */
+static OrtStatus *read_weights(const OrtApi *api, const OrtKernelContext *context, size_t index, size_t count,
+                               const float **out)
+{
+    Tensor weights;
+    TRY(read_input(api, context, index, ORT_FLOAT, &weights));
+    if (weights.rank != 1 || (size_t)weights.dims[0] != count)
+        FAIL("CombineScales takes one weight per map");
+    *out = weights.data;
+    return NULL;
+}
+
+/* Inputs M1 … MK, weights [K], then the constants of a fixed size: lengths, rows, columns. */
 OrtStatus *combine_scales(const Setting *setting, OrtKernelContext *context)
 {
-    const OrtApi *api = setting->api;
     size_t inputs;
-    Tensor weights, rows, columns;
-    TRY(api->KernelContext_GetInputCount(context, &inputs));
-    if (inputs < 5)
-        FAIL("CombineScales takes maps, weights, lengths, rows and columns");
-    TRY(read_input(api, context, inputs - 4, ORT_FLOAT, &weights));
-    TRY(read_input(api, context, inputs - 2, ORT_FLOAT, &rows));
-    TRY(read_input(api, context, inputs - 1, ORT_FLOAT, &columns));
-    if (weights.rank != 1 || (size_t)weights.dims[0] != inputs - 4 || rows.rank != 3 || columns.rank != 3)
-        FAIL("CombineScales takes one weight per map, rows [K,2,H] and columns [K,2,W]");
-    return interpolate(setting, context, inputs - 4, rows.dims[2], columns.dims[2], weights.data, SUM);
+    Size size;
+    const float *weights = NULL;
+    TRY(count_inputs(setting->api, context, 5, &inputs));
+    TRY(read_weights(setting->api, context, inputs - 4, inputs - 4, &weights));
+    TRY(read_fixed_size(setting->api, context, inputs, &size));
+    return interpolate(setting, context, inputs - 4, size, weights, SUM);
 }
 
-/* Inputs M1 … MK, size int64 [2], weights [K]. */
+/* Inputs M1 … MK, size, weights [K]. */
 OrtStatus *combine_scales_dynamic(const Setting *setting, OrtKernelContext *context)
 {
-    const OrtApi *api = setting->api;
     size_t inputs;
-    Tensor size, weights;
-    TRY(api->KernelContext_GetInputCount(context, &inputs));
-    if (inputs < 3)
-        FAIL("CombineScalesDynamic takes maps, a size and weights");
-    TRY(read_input(api, context, inputs - 2, ORT_INT64, &size));
-    TRY(read_input(api, context, inputs - 1, ORT_FLOAT, &weights));
-    if (size.rank != 1 || size.dims[0] != 2 || weights.rank != 1 || (size_t)weights.dims[0] != inputs - 2)
-        FAIL("CombineScalesDynamic takes one weight per map and a size of two numbers");
-    const int64_t *to = size.data;
-    return interpolate(setting, context, inputs - 2, to[0], to[1], weights.data, SUM);
+    Size size;
+    const float *weights = NULL;
+    TRY(count_inputs(setting->api, context, 3, &inputs));
+    TRY(read_weights(setting->api, context, inputs - 1, inputs - 2, &weights));
+    TRY(read_free_size(setting->api, context, inputs - 2, &size));
+    return interpolate(setting, context, inputs - 2, size, weights, SUM);
 }
 
-/* Inputs M, then the constants of a fixed size: lengths, rows [1,2,H], columns [1,2,W]. */
+/* Inputs M1 … MK, then the constants of a fixed size: lengths, rows, columns. */
+static OrtStatus *interpolate_fixed(const Setting *setting, OrtKernelContext *context, Purpose purpose)
+{
+    size_t inputs;
+    Size size;
+    TRY(count_inputs(setting->api, context, 4, &inputs));
+    TRY(read_fixed_size(setting->api, context, inputs, &size));
+    return interpolate(setting, context, inputs - 3, size, NULL, purpose);
+}
+
+/* Inputs M1 … MK, size. */
+static OrtStatus *interpolate_free(const Setting *setting, OrtKernelContext *context, Purpose purpose)
+{
+    size_t inputs;
+    Size size;
+    TRY(count_inputs(setting->api, context, 2, &inputs));
+    TRY(read_free_size(setting->api, context, inputs - 1, &size));
+    return interpolate(setting, context, inputs - 1, size, NULL, purpose);
+}
+
+/* One map is the sum of itself. */
 OrtStatus *upsample(const Setting *setting, OrtKernelContext *context)
 {
-    const OrtApi *api = setting->api;
-    Tensor rows, columns;
-    TRY(read_input(api, context, 2, ORT_FLOAT, &rows));
-    TRY(read_input(api, context, 3, ORT_FLOAT, &columns));
-    if (rows.rank != 3 || columns.rank != 3)
-        FAIL("Upsample takes rows [1,2,H] and columns [1,2,W]");
-    return interpolate(setting, context, 1, rows.dims[2], columns.dims[2], NULL, SUM);
+    return interpolate_fixed(setting, context, SUM);
 }
 
-/* Inputs M, size int64 [2]. */
 OrtStatus *upsample_dynamic(const Setting *setting, OrtKernelContext *context)
 {
-    const OrtApi *api = setting->api;
-    Tensor size;
-    TRY(read_input(api, context, 1, ORT_INT64, &size));
-    if (size.rank != 1 || size.dims[0] != 2)
-        FAIL("UpsampleDynamic takes a size of two numbers");
-    const int64_t *to = size.data;
-    return interpolate(setting, context, 1, to[0], to[1], NULL, SUM);
+    return interpolate_free(setting, context, SUM);
 }
 
-/* Inputs M1 … MK, then the constants of a fixed size: lengths, rows [K,2,H], columns [K,2,W]. */
 OrtStatus *lovi(const Setting *setting, OrtKernelContext *context)
 {
-    const OrtApi *api = setting->api;
-    size_t inputs;
-    Tensor rows, columns;
-    TRY(api->KernelContext_GetInputCount(context, &inputs));
-    if (inputs < 4)
-        FAIL("Lovi takes maps, lengths, rows and columns");
-    TRY(read_input(api, context, inputs - 2, ORT_FLOAT, &rows));
-    TRY(read_input(api, context, inputs - 1, ORT_FLOAT, &columns));
-    if (rows.rank != 3 || columns.rank != 3)
-        FAIL("Lovi takes rows [K,2,H] and columns [K,2,W]");
-    return interpolate(setting, context, inputs - 3, rows.dims[2], columns.dims[2], NULL, LOVI);
+    return interpolate_fixed(setting, context, LOVI);
 }
 
-/* Inputs M1 … MK, size int64 [2]. */
 OrtStatus *lovi_dynamic(const Setting *setting, OrtKernelContext *context)
 {
-    const OrtApi *api = setting->api;
-    size_t inputs;
-    Tensor size;
-    TRY(api->KernelContext_GetInputCount(context, &inputs));
-    if (inputs < 2)
-        FAIL("LoviDynamic takes maps and a size");
-    TRY(read_input(api, context, inputs - 1, ORT_INT64, &size));
-    if (size.rank != 1 || size.dims[0] != 2)
-        FAIL("LoviDynamic takes a size of two numbers");
-    const int64_t *to = size.data;
-    return interpolate(setting, context, inputs - 1, to[0], to[1], NULL, LOVI);
+    return interpolate_free(setting, context, LOVI);
 }

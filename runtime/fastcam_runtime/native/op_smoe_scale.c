@@ -1,8 +1,6 @@
-/* SmoeScale and GaussNormalize: from activations to a scale's normalised map. */
+/* SmoeScale: from activations to the map of a scale. */
 #include "operators.h"
 #include "tensors.h"
-
-#include <string.h>
 
 /* Fewer activations than this are not worth waking another thread for. */
 enum { PARALLEL_FROM = 1 << 16 };
@@ -51,21 +49,4 @@ OrtStatus *smoe_scale(const Setting *setting, OrtKernelContext *context)
 OrtStatus *smoe_scale_relu(const Setting *setting, OrtKernelContext *context)
 {
     return run_smoe(setting, context, setting->kernels->smoe_planes_relu);
-}
-
-OrtStatus *gauss_normalize_map(const Setting *setting, OrtKernelContext *context)
-{
-    const OrtApi *api = setting->api;
-    Tensor s;
-    float *out;
-    TRY(read_input(api, context, 0, ORT_FLOAT, &s));
-    if (s.rank != 3)
-        FAIL("GaussNormalize takes a map of three dimensions");
-    TRY(make_output(api, context, s.dims[0], s.dims[1], s.dims[2], &out));
-    size_t images = (size_t)s.dims[0], pixels = (size_t)s.dims[1] * (size_t)s.dims[2];
-    if (images * pixels > 0)
-        memcpy(out, s.data, images * pixels * sizeof *out);
-    for (size_t n = 0; n < images; n++)
-        setting->kernels->gauss_normalize(out + n * pixels, pixels);
-    return NULL;
 }

@@ -1,0 +1,28 @@
+/* GaussNormalize and MinMax: from a map to the same map between 0 and 1, image by image. */
+#include "operators.h"
+#include "tensors.h"
+
+static OrtStatus *normalize(const Setting *setting, OrtKernelContext *context, MapKernel *kernel)
+{
+    const OrtApi *api = setting->api;
+    Tensor map;
+    float *out;
+    TRY(read_input(api, context, 0, ORT_FLOAT, &map));
+    if (map.rank != 3)
+        FAIL("GaussNormalize and MinMax take a map of three dimensions");
+    TRY(make_output(api, context, map.dims[0], map.dims[1], map.dims[2], &out));
+    size_t pixels = (size_t)map.dims[1] * (size_t)map.dims[2];
+    for (size_t n = 0; n < (size_t)map.dims[0]; n++)
+        kernel((const float *)map.data + n * pixels, pixels, out + n * pixels);
+    return NULL;
+}
+
+OrtStatus *gauss_normalize_map(const Setting *setting, OrtKernelContext *context)
+{
+    return normalize(setting, context, setting->kernels->gauss_normalize);
+}
+
+OrtStatus *minmax_map(const Setting *setting, OrtKernelContext *context)
+{
+    return normalize(setting, context, setting->kernels->minmax);
+}
