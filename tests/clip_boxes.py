@@ -25,15 +25,16 @@ CUP = Box(172, 17, 410, 309)
 CUP_AND_SAUCER = Box(76, 17, 481, 390)
 
 SUBJECTS = {"chelsea.jpg": CAT_HEAD, "coffee.jpg": CUP_AND_SAUCER}
-"""By the name of the photo, as `TestClip.view(index).photo` gives it."""
+"""By the name of the photo, as `TestClip.views(index)[0].photo` gives it."""
 
 
 def in_frame(box: Box, view: View, size: tuple[int, int]) -> Box:
     """A box of the photo as it lies in a frame of `size` (width, height), cut at the frame's edges."""
-    across, down = size[0] / view.width, size[1] / view.height
+    left, top = view.across.first, view.down.first
+    across, down = size[0] / view.across.extent, size[1] / view.down.extent
     return Box(
-        max(0.0, (box.left - view.left) * across),
-        max(0.0, (box.top - view.top) * down),
-        min(float(size[0]), (box.right - view.left) * across),
-        min(float(size[1]), (box.bottom - view.top) * down),
+        max(0.0, (box.left - left) * across),
+        max(0.0, (box.top - top) * down),
+        min(float(size[0]), (box.right - left) * across),
+        min(float(size[1]), (box.bottom - top) * down),
     )

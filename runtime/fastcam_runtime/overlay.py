@@ -35,7 +35,9 @@ class Overlay:
             raise FastcamError(f"alpha is {alpha}, not between 0 and 1")
         if blend not in BLENDS:
             raise FastcamError(f"no blend {blend!r}; one of {', '.join(BLENDS)}")
-        self._colours = _packed(colormaps.table(colormap))
+        table = colormaps.table(colormap)
+        self._colours = _packed(table)
+        self._half_colours = _packed(table - table // 2)
         self._gray_frame = blend == "paper"
         self._alpha = 1 - PAPER_GRAY if blend == "paper" else alpha
         self._heat: Array = np.zeros((0, 0, 3), np.uint8)
@@ -60,12 +62,15 @@ class Overlay:
                 f"the map belongs to a frame of {theirs} pixels, not {'×'.join(map(str, size))}"
             )
         geometry = geometry or Geometry.lay((size[0], size[1]), saliency.shape[:2], "stretch")
-        heat = self.heat(saliency, geometry)
-        if self._gray_frame:
-            base = cv2.cvtColor(to_gray(frame), cv2.COLOR_GRAY2BGR, dst=self._picture)
+        base = to_bgr(to_gray(frame)) if self._gray_frame else to_bgr(frame)
+        if self._alpha == 0.5 and saliency.ndim == 2:
+            # Half of the one and half of the other, to half a level, in a third of the time of `addWeighted`.
+            heat = self._coloured(saliency, geometry, self._half_colours)
+            np.right_shift(base, 1, out=self._picture)
+            cv2.add(self._picture, heat, dst=self._picture)
         else:
-            base = to_bgr(frame)
-        cv2.addWeighted(base, 1 - self._alpha, heat, self._alpha, 0, dst=self._picture)
+            heat = self._coloured(saliency, geometry, self._colours)
+            cv2.addWeighted(base, 1 - self._alpha, heat, self._alpha, 0, dst=self._picture)
         return self._picture
 
     def heat(self, saliency: Array, geometry: Geometry) -> Array:
@@ -74,6 +79,9 @@ class Overlay:
         Returns:
             H×W×3 BGR uint8, overwritten by the next call.
         """
+        return self._coloured(saliency, geometry, self._colours)
+
+    def _coloured(self, saliency: Array, geometry: Geometry, colours: Array) -> Array:
         if saliency.ndim != 2 and not (saliency.ndim == 3 and saliency.dtype == np.uint8):
             shape = "×".join(map(str, saliency.shape))
             raise FastcamError(f"a map must be H×W, or H×W×3 uint8, not {shape} {saliency.dtype}")
@@ -86,7 +94,7 @@ class Overlay:
         else:
             # As bytes before it grows: the values end up as one of 256 colours either way.
             levels = cv2.resize(cv2.convertScaleAbs(part, alpha=255), size, dst=self._levels)
-            packed = cv2.LUT(levels, self._colours, dst=self._packed)
+            packed = cv2.LUT(levels, colours, dst=self._packed)
             cv2.cvtColor(packed.view(np.uint8).reshape(*packed.shape, 4), cv2.COLOR_BGRA2BGR, dst=target)
         return self._heat
 

@@ -116,7 +116,7 @@ def test_the_map_is_on_the_subject(model: Model, index: int, label: str, box: Bo
     saliency = explanation.maps["saliency_map"]
     assert saliency.shape == (224, 224)
     inside = np.zeros(saliency.shape, bool)
-    left, top, right, bottom = map(round, in_frame(box, clip.view(index), (224, 224)))
+    left, top, right, bottom = map(round, in_frame(box, clip.views(index)[0], (224, 224)))
     inside[top:bottom, left:right] = True
     assert inside.mean() < 0.45
     most_salient = saliency >= np.quantile(saliency, 0.9)

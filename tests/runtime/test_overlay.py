@@ -66,7 +66,7 @@ def test_blend_is_the_weighted_mean_of_frame_and_colour() -> None:
     frame = rng.integers(0, 256, (16, 24, 3), np.uint8)
     saliency = rng.random((16, 24), np.float32)
     levels = np.rint(saliency * 255).astype(int)
-    for alpha in (0.0, 0.3, 1.0):
+    for alpha in (0.0, 0.3, 0.5, 1.0):
         picture = overlay(frame, saliency, alpha=alpha)
         expected = (1 - alpha) * frame + alpha * colormaps.table("inferno")[levels, 0]
         np.testing.assert_allclose(picture, expected, atol=0.51)

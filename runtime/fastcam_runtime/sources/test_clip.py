@@ -30,16 +30,49 @@ _KEYS = ("size", "fps", "frames")
 
 
 @dataclass(frozen=True)
+class Span:
+    """One axis of a view: `length` pixels of the photo from `start` on, resized to `resized` pixels, of which
+    the frame shows `size` from `offset` on.
+
+    Edges lie on whole pixels of the resized photo: a resize is three times as fast as a warp to any place.
+    """
+
+    start: int
+    length: int
+    resized: int
+    offset: int
+    size: int
+
+    @classmethod
+    def near(cls, first: float, length: float, size: int, limit: int) -> Span:
+        """The span nearest to `length` pixels from `first` on, of a photo with `limit` pixels."""
+        # Half a pixel on either side has its part in the frame's outermost pixels.
+        start, end = max(0, math.floor(first - 0.5)), min(limit, math.ceil(first + length + 0.5))
+        scale = size / length
+        resized = max(size, round((end - start) * scale))
+        offset = min(round((first - start) * scale), resized - size)
+        return cls(start, end - start, resized, offset, size)
+
+    @property
+    def first(self) -> float:
+        """Where the frame begins, in the photo's pixels."""
+        return self.start + self.offset * self.length / self.resized
+
+    @property
+    def extent(self) -> float:
+        """How many of the photo's pixels the frame shows."""
+        return self.size * self.length / self.resized
+
+
+@dataclass(frozen=True)
 class View:
-    """What the camera sees: a window of a photo, in the photo's pixels."""
+    """What the camera sees: a window of a photo."""
 
     photo: str
-    left: float
-    top: float
-    width: float
-    height: float
+    across: Span
+    down: Span
     opacity: float = 1.0
-    """Below 1 while the photo is faded in over the one before."""
+    """Below 1 while one photo is faded into the next."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +137,7 @@ class TestClip(OrderedSource):
         self._end = frames or None
         self._position = 0
         self._photos = {shot.photo: _load(shot.photo) for shot in _SHOTS}
+        self._rooms = [np.empty((0, 0, 3), np.uint8)] * 2
 
     @classmethod
     def from_uri(cls, uri: str, options: SourceOptions) -> TestClip:
@@ -132,23 +166,22 @@ class TestClip(OrderedSource):
             name=uri,
         )
 
-    def view(self, index: int) -> View:
-        """What frame `index` shows; while one photo is faded in, the new one."""
+    def views(self, index: int) -> list[View]:
+        """What frame `index` shows: a photo; while it is faded in, then also the one before."""
         number, along = self._shot(index)
-        opacity = 1.0
-        if number and along < _FADE:
-            opacity = _smoothstep(along / _FADE)
-        return self._window(number, along, opacity)
+        if number == 0 or along >= _FADE:
+            return [self._window(number, along)]
+        opacity = _smoothstep(along / _FADE)
+        return [self._window(number, along, opacity), self._window(number - 1, along + 1, 1 - opacity)]
 
     def render(self, index: int) -> Image:
         """Frame `index`, before any flip. Any index from 0 on: past the end the clip goes on as in a loop."""
-        view = self.view(index)
-        image = self._photograph(view)
-        if view.opacity < 1:
-            number, along = self._shot(index)
-            before = self._photograph(self._window(number - 1, along + 1))
-            image = cv2.addWeighted(image, view.opacity, before, 1 - view.opacity, 0)
-        return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGRA2BGR), np.uint8)
+        views = self.views(index)
+        pictures = [self._photograph(view, number) for number, view in enumerate(views)]
+        if len(pictures) == 1:
+            return np.array(pictures[0], np.uint8)
+        mixed = cv2.addWeighted(pictures[0], views[0].opacity, pictures[1], views[1].opacity, 0)
+        return np.asarray(mixed, np.uint8)
 
     def _next(self) -> Image | None:
         if self._position == self._end:
@@ -173,33 +206,38 @@ class TestClip(OrderedSource):
         down, across = self._photos[shot.photo].shape[:2]
         scale = camera.zoom * min(across / self.size[0], down / self.size[1])
         width, height = self.size[0] * scale, self.size[1] * scale
-        left, top = (across - width) * camera.x, (down - height) * camera.y
-        return View(shot.photo, left, top, width, height, opacity)
-
-    def _photograph(self, view: View) -> Image:
-        """The window of the photo at the frame's size, BGRA."""
-        # A frame smaller than the window is the average of a larger one: single pixels would flicker.
-        fine = math.ceil(view.width / self.size[0])
-        size = (self.size[0] * fine, self.size[1] * fine)
-        scale = view.width / size[0]
-        # Pixel centres: x + ½ of the frame is left + (x + ½)·scale of the photo.
-        to_photo = np.array([[scale, 0, view.left + scale / 2 - 0.5], [0, scale, view.top + scale / 2 - 0.5]])
-        flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-        image = cv2.warpAffine(
-            self._photos[view.photo], to_photo, size, flags=flags, borderMode=cv2.BORDER_REPLICATE
+        return View(
+            shot.photo,
+            Span.near((across - width) * camera.x, width, self.size[0], across),
+            Span.near((down - height) * camera.y, height, self.size[1], down),
+            opacity,
         )
-        if fine > 1:
-            image = cv2.resize(image, self.size, interpolation=cv2.INTER_AREA)
-        return np.asarray(image, np.uint8)
+
+    def _photograph(self, view: View, number: int) -> Image:
+        """The window of the photo at the frame's size, in the room of this number until the next call."""
+        across, down = view.across, view.down
+        room = self._rooms[number]
+        if room.shape[0] < down.resized or room.shape[1] < across.resized:
+            room = self._rooms[number] = np.empty((down.resized, across.resized, 3), np.uint8)
+        image = room[: down.resized, : across.resized]
+        cv2.resize(
+            self._photos[view.photo][
+                down.start : down.start + down.length, across.start : across.start + across.length
+            ],
+            (across.resized, down.resized),
+            dst=image,
+            # Smaller than the window it is an average: single pixels would flicker.
+            interpolation=cv2.INTER_AREA if across.resized < across.length else cv2.INTER_LINEAR,
+        )
+        return image[down.offset : down.offset + down.size, across.offset : across.offset + across.size]
 
 
 def _load(name: str) -> Image:
-    """A photo as BGRA: OpenCV warps four channels three times as fast as three."""
     path = PHOTOS / name
     photo = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR) if path.is_file() else None
     if photo is None:
         raise SourceError(f"{path}: a photo of the built-in clip is missing; install fastcam-edge again")
-    return np.asarray(cv2.cvtColor(photo, cv2.COLOR_BGR2BGRA), np.uint8)
+    return np.asarray(photo, np.uint8)
 
 
 def _matched(uri: str, query: dict[str, str], key: str, pattern: str, example: str) -> re.Match[str] | None:
