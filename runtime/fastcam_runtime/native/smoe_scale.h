@@ -14,11 +14,12 @@ enum {
     GROUP = 4,  /* factors of a product */
     CHUNK = 16, /* pixels that go the slow way together */
     BLOCK = 32, /* channels summed in float before they are added in double */
+    APART = 16, /* floats of a cache line */
     EXPONENT_BIAS = 127,
 };
 
 /* Below this, log2 m − mean log2 y has less than five good digits left in the fast way. */
-#define NEARLY_EQUAL 0.02
+#define NEARLY_EQUAL 0.05f
 /* Products of four values in this range are normal floats. A column's sum bounds its largest value. */
 #define SMALLEST_EPSILON 1e-9f
 #define LARGEST_SUM 4e9
@@ -141,23 +142,26 @@ static void smoe_exact(const float *x, size_t stride, size_t channels, size_t co
     }
 }
 
-/* What the fast way knows of its pixels: Σy, and Πy as mantissa·2^(exponent − bias). */
+/* What the fast way knows of its pixels: Σy, and Πy as mantissa·2^(exponent − bias). The arrays are not whole
+ * pages apart: a processor that compares the low bits of addresses would let a load of one wait for a store to
+ * another. */
 typedef struct {
     double total[SMOE_TILE];
-    float sum[SMOE_TILE], mantissa[SMOE_TILE];
+    float sum[SMOE_TILE + 5 * APART], mantissa[SMOE_TILE + 9 * APART];
     int32_t exponent[SMOE_TILE];
 } Columns;
 
-/* The maps of `count` columns into `out`, with −1 where a column has to go the slow way. */
+/* The maps of `count` columns into `out`, with −1 where a column has to go the slow way. The exponents, most of
+ * log2 m − mean log2 y, are subtracted as integers: floats are enough for what is left. */
 static void finish_columns(const Columns *columns, size_t channels, int32_t bias, size_t count, float *out)
 {
-    const double share = 1 / (double)channels, per_log2 = 1 / 0.6931471805599453;
+    const double share = 1 / (double)channels;
     for (size_t p = 0; p < count; p++) {
-        double mean = columns->total[p] * share;
-        /* The product's share of the error shrinks with the number of channels, the mean's does not. */
-        double logs = (double)log2_of_mantissa(columns->mantissa[p]) + (double)(columns->exponent[p] - bias);
-        double q = log_of(mean) * per_log2 - logs * share;
-        out[p] = q > NEARLY_EQUAL && columns->total[p] < LARGEST_SUM ? (float)(mean * q) : -1;
+        float mean = (float)(columns->total[p] * share);
+        int32_t whole = (exponent_of(mean) - EXPONENT_BIAS) * (int32_t)channels - (columns->exponent[p] - bias);
+        float rest = (float)whole - log2_of_mantissa(columns->mantissa[p]);
+        float q = rest * (float)share + log2_of_mantissa(mantissa_of(mean));
+        out[p] = q > NEARLY_EQUAL && columns->total[p] < LARGEST_SUM ? mean * q : -1;
     }
 }
 

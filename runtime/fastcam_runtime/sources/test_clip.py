@@ -137,7 +137,6 @@ class TestClip(OrderedSource):
         self._end = frames or None
         self._position = 0
         self._photos = {shot.photo: _load(shot.photo) for shot in _SHOTS}
-        self._rooms = [np.empty((0, 0, 3), np.uint8)] * 2
 
     @classmethod
     def from_uri(cls, uri: str, options: SourceOptions) -> TestClip:
@@ -177,9 +176,9 @@ class TestClip(OrderedSource):
     def render(self, index: int) -> Image:
         """Frame `index`, before any flip. Any index from 0 on: past the end the clip goes on as in a loop."""
         views = self.views(index)
-        pictures = [self._photograph(view, number) for number, view in enumerate(views)]
+        pictures = [self._photograph(view) for view in views]
         if len(pictures) == 1:
-            return np.array(pictures[0], np.uint8)
+            return pictures[0]
         mixed = cv2.addWeighted(pictures[0], views[0].opacity, pictures[1], views[1].opacity, 0)
         return np.asarray(mixed, np.uint8)
 
@@ -213,21 +212,16 @@ class TestClip(OrderedSource):
             opacity,
         )
 
-    def _photograph(self, view: View, number: int) -> Image:
-        """The window of the photo at the frame's size, in the room of this number until the next call."""
+    def _photograph(self, view: View) -> Image:
+        """The window of the photo at the frame's size: a part of a picture that is a little larger."""
         across, down = view.across, view.down
-        room = self._rooms[number]
-        if room.shape[0] < down.resized or room.shape[1] < across.resized:
-            room = self._rooms[number] = np.empty((down.resized, across.resized, 3), np.uint8)
-        image = room[: down.resized, : across.resized]
-        cv2.resize(
-            self._photos[view.photo][
-                down.start : down.start + down.length, across.start : across.start + across.length
-            ],
-            (across.resized, down.resized),
-            dst=image,
-            # Smaller than the window it is an average: single pixels would flicker.
-            interpolation=cv2.INTER_AREA if across.resized < across.length else cv2.INTER_LINEAR,
+        window = self._photos[view.photo][
+            down.start : down.start + down.length, across.start : across.start + across.length
+        ]
+        # Smaller than the window it is an average: single pixels would flicker.
+        interpolation = cv2.INTER_AREA if across.resized < across.length else cv2.INTER_LINEAR
+        image = np.asarray(
+            cv2.resize(window, (across.resized, down.resized), interpolation=interpolation), np.uint8
         )
         return image[down.offset : down.offset + down.size, across.offset : across.offset + across.size]
 
