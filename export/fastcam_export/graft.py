@@ -122,7 +122,7 @@ def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Optio
     x = first_channels(branch, x, tap, where)
     raw = statistic(
         options.statistic, opset=branch.opset, channels=tap.channels, height=height, width=width,
-        epsilon=options.epsilon, nonnegative=tap.nonnegative and not before,
+        epsilon=options.epsilon, nonnegative=tap.nonnegative and not before, bound=tap.bound,
     )  # fmt: skip
     s = branch.call(raw, x, name=f"{where}/{options.statistic}")
     scaled = normalize(options.normalize, opset=branch.opset, height=height, width=width)

@@ -14,6 +14,7 @@ import onnx_ir as ir
 
 from .errors import GraftError
 from .graph.activations import Kind, kinds
+from .graph.bounds import upper_bound
 from .graph.dominators import dominators
 from .graph.ends import Ends, find_value
 from .graph.geometry import Geometry, geometries
@@ -59,6 +60,8 @@ class Tap:
     operator: str
     nonnegative: bool
     """Known never to be negative; if not, the statistic sees it through a ReLU."""
+    bound: float | None
+    """What no value exceeds, where that is known."""
     why: str
     rejected: tuple[str, ...] = ()
     """Neighbours at the same scale that were not taken, each with its reason."""
@@ -186,7 +189,8 @@ def _choose(group: list[Candidate]) -> Tap | None:
 def _tap(candidate: Candidate, why: str, rejected: tuple[str, ...] = ()) -> Tap:
     nonnegative = candidate.kind == Kind.NON_NEGATIVE
     why = f"{why}, {'never negative' if nonnegative else 'signed: seen through a ReLU'}"
-    return Tap(candidate.value, candidate.shape, candidate.operator, nonnegative, why, rejected)
+    bound = upper_bound(candidate.value) if nonnegative else None
+    return Tap(candidate.value, candidate.shape, candidate.operator, nonnegative, bound, why, rejected)
 
 
 def _rejections(group: list[Candidate], chosen: Candidate, most: int = 3) -> tuple[str, ...]:

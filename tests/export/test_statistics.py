@@ -19,7 +19,14 @@ SIZES = ((1, 1), (1, 6), (3, 3), (5, 4))
 
 
 @functools.cache
-def runner(name: str, shape: tuple[int, ...], *, nonnegative: bool = True, opset: int = 17) -> StepRunner:
+def runner(
+    name: str,
+    shape: tuple[int, ...],
+    *,
+    nonnegative: bool = True,
+    bound: float | None = None,
+    opset: int = 17,
+) -> StepRunner:
     channels, height, width = shape[1:]
     step = statistic(
         name,
@@ -29,6 +36,7 @@ def runner(name: str, shape: tuple[int, ...], *, nonnegative: bool = True, opset
         width=width,
         epsilon=1e-6,
         nonnegative=nonnegative,
+        bound=bound,
     )
     return StepRunner(step, np.zeros(shape, np.float32))
 
@@ -58,12 +66,11 @@ def assert_close_to_range(found: np.ndarray, expected: np.ndarray, tolerance: fl
     assert (np.abs(found - expected) <= tolerance * scale).all()
 
 
-@settings(max_examples=300, deadline=None)
-@given(activations())
-def test_smoe_is_the_formula(x: np.ndarray) -> None:
-    found = runner("smoe", x.shape)(x)
+def assert_smoe(found: np.ndarray, x: np.ndarray) -> None:
+    """The formula's map; exactly 0 where all channels are equal."""
     expected = method.smoe(x)
     equal = np.ptp(x, axis=1) == 0
+    assert np.isfinite(found).all()
     assert (found >= 0).all()
     assert (found[equal] == 0).all()
     # Beside 1e-5 of the range: what nearly equal channels differ by is resolved to 1e-6 of their mean.
@@ -71,6 +78,52 @@ def test_smoe_is_the_formula(x: np.ndarray) -> None:
     resolved = 1e-6 * np.maximum(mean, expected).max(axis=(1, 2), keepdims=True)
     spread = np.ptp(expected, axis=(1, 2), keepdims=True)
     assert (np.abs(found - expected) <= 1e-5 * spread + resolved).all()
+
+
+@settings(max_examples=300, deadline=None)
+@given(activations())
+def test_smoe_is_the_formula(x: np.ndarray) -> None:
+    assert_smoe(runner("smoe", x.shape)(x), x)
+
+
+@settings(max_examples=300, deadline=None)
+@given(activations(), st.sampled_from((1.0, 6.0, 31.9)))
+def test_smoe_of_bounded_activations_is_the_formula(x: np.ndarray, bound: float) -> None:
+    x = np.minimum(x, np.float32(bound))
+    assert_smoe(runner("smoe", x.shape, bound=bound)(x), x)
+
+
+LARGE_CHANNELS = {48: "SmoeScaleLarge", 96: "SmoeScaleLarge32", 64: "SmoeScaleLarge64"}
+
+
+@pytest.mark.parametrize("bound", [None, 6.0])
+@pytest.mark.parametrize("channels", LARGE_CHANNELS)
+def test_smoe_of_a_large_tensor_at_the_ends_of_its_range(channels: int, bound: float | None) -> None:
+    shape = (2, channels, 80, 70)
+    rng = np.random.default_rng(channels)
+    x = 10 ** rng.uniform(-7, 9, shape)
+    x[rng.random(shape) < 0.3] = 0
+    x[:, :, 0] = 0
+    x[:, :, 1] = 1e9
+    x[:, 1:, 2] = 0  # one channel carries everything
+    x[:, 0, 2] = 1e9
+    x = np.minimum(x, bound or 1e9).astype(np.float32)
+    step = statistic(
+        "smoe", opset=17, channels=channels, height=80, width=70, epsilon=1e-6, nonnegative=True, bound=bound
+    )
+    assert step.function.name == LARGE_CHANNELS[channels] + ("Bounded" if bound else "")
+    assert_smoe(run_step(step, x), x)
+
+
+@pytest.mark.parametrize(("bound", "epsilon"), [(32.1, 1e-6), (1e3, 1e-6), (6.0, 1e-8)])
+def test_a_product_of_eight_that_would_not_fit_is_not_made(bound: float, epsilon: float) -> None:
+    step = statistic(
+        "smoe", opset=17, channels=8, height=4, width=4, epsilon=epsilon, nonnegative=True, bound=bound
+    )
+    assert step.function.name == "SmoeScale"
+    x = np.random.default_rng(0).uniform(0, bound, (1, 8, 4, 4)).astype(np.float32)
+    x[0, ::2, 0] = 0
+    assert_close_to_range(run_step(step, x), method.smoe(x, epsilon=epsilon))
 
 
 @pytest.mark.parametrize("magnitude", [1e-4, 1.0, 1e4, 1e9])

@@ -270,21 +270,24 @@ def test_two_branches_without_a_dominator_fall_back_and_say_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("activation", "nonnegative"),
+    ("activation", "nonnegative", "bound"),
     [
-        ("a = Relu (c)", True),
-        ("a = Clip (c, low, high)", True),
-        ("a = Sigmoid (c)", True),
-        ("s = Sigmoid (c) a = Mul (c, s)", False),
-        ("h = HardSigmoid (c) a = Mul (c, h)", False),
-        ("t = Add (c, three) u = Clip (t, low, high) v = Mul (c, u) a = Div (v, high)", False),
-        ("a = LeakyRelu (c)", False),
-        ("a = HardSwish (c)", False),
-        ("t = Div (c, root) e = Erf (t) p = Add (e, unit) m = Mul (c, p) a = Mul (m, half)", False),
+        ("a = Relu (c)", True, None),
+        ("a = Clip (c, low, high)", True, 6.0),
+        ("k = Clip (c, low, high) a = Identity (k)", True, 6.0),
+        ("a = Clip (c, low)", True, None),
+        ("k = Clip (c, low, high) a = Mul (k, high)", True, None),
+        ("a = Sigmoid (c)", True, 1.0),
+        ("s = Sigmoid (c) a = Mul (c, s)", False, None),
+        ("h = HardSigmoid (c) a = Mul (c, h)", False, None),
+        ("t = Add (c, three) u = Clip (t, low, high) v = Mul (c, u) a = Div (v, high)", False, None),
+        ("a = LeakyRelu (c)", False, None),
+        ("a = HardSwish (c)", False, None),
+        ("t = Div (c, root) e = Erf (t) p = Add (e, unit) m = Mul (c, p) a = Mul (m, half)", False, None),
     ],
 )
 def test_activations_written_out_in_small_operators_are_recognised(
-    activation: str, nonnegative: bool
+    activation: str, nonnegative: bool, bound: float | None
 ) -> None:
     model = network(
         f"""
@@ -299,4 +302,4 @@ def test_activations_written_out_in_small_operators_are_recognised(
         root=np.array(1.4142, np.float32), unit=np.array(1, np.float32), half=np.array(0.5, np.float32),
     )  # fmt: skip
     (tap,) = taps_of(model)
-    assert (tap.name, tap.nonnegative) == ("a", nonnegative)
+    assert (tap.name, tap.nonnegative, tap.bound) == ("a", nonnegative, bound)

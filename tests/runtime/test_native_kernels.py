@@ -235,11 +235,16 @@ def test_minmax_of_a_map_that_only_rounding_varies_is_zero(value: float) -> None
     assert (run(session(step_model(minmax(17), cam)), cam) == 0).all()
 
 
-@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize(
+    ("nonnegative", "bound"), [(True, None), (True, 6.0), (False, None)], ids=["relu", "relu6", "signed"]
+)
 @pytest.mark.parametrize("free", [True, False])
-@pytest.mark.parametrize("shape", [(1, 8, 3, 3), (1, 12, 3, 3), (1, 7, 3, 3), (1, 64, 64, 64)])
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 8, 3, 3), (1, 12, 3, 3), (1, 7, 3, 3), (1, 48, 80, 80), (1, 32, 96, 96), (1, 64, 64, 64)],
+)
 def test_every_form_of_smoe_has_its_kernel(
-    shape: tuple[int, ...], free: bool, nonnegative: bool, tmp_path: Path
+    shape: tuple[int, ...], free: bool, nonnegative: bool, bound: float | None, tmp_path: Path
 ) -> None:
     size = (None, None) if free else shape[2:]
     step = statistic(
@@ -250,6 +255,7 @@ def test_every_form_of_smoe_has_its_kernel(
         width=size[1],
         epsilon=1e-6,
         nonnegative=nonnegative,
+        bound=bound,
     )
     x = np.ones(shape, np.float32)
     assert operators_run(step_model(step, x), {"in0": x}, tmp_path) == {step.function.name}

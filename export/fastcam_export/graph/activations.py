@@ -7,6 +7,7 @@ from enum import IntEnum
 import numpy as np
 import onnx_ir as ir
 
+from .bounds import clip_limit
 from .constants import constant, scalar
 
 
@@ -54,7 +55,7 @@ def _kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
     if op in SIGNED_OPS:
         return Kind.SIGNED
     if op == "Clip":
-        low = _clip_low(node)
+        low = clip_limit(node, "min")
         return Kind.NON_NEGATIVE if low is not None and low >= 0 else Kind.SIGNED
     if op in FORWARDING:
         return _of(node.inputs[0], known)
@@ -150,12 +151,6 @@ def _scaled_from_same(gate: ir.Value, x: ir.Value) -> bool:
         return False
     origin = next((v for v in node.inputs if v is not None and scalar(v) is None), None)
     return origin is not None and _reads(gate, origin)
-
-
-def _clip_low(node: ir.Node) -> float | None:
-    if "min" in node.attributes:  # opset 6
-        return node.attributes["min"].as_float()
-    return scalar(node.inputs[1]) if len(node.inputs) > 1 else None
 
 
 def _quantized_from_zero(node: ir.Node) -> bool:

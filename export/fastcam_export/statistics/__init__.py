@@ -44,6 +44,7 @@ def statistic(
     width: int | None,
     epsilon: float,
     nonnegative: bool,
+    bound: float | None = None,
 ) -> Step:
     """The step from activations X, float32 [N,C,H,W], to the map S, float32 [N,H,W].
 
@@ -55,10 +56,12 @@ def statistic(
         width: W, or None where it is free.
         epsilon: Added to the activations where the statistic takes their logarithm.
         nonnegative: X is known to be ≥ 0, so that the ReLU in front can be left out.
+        bound: X is known not to exceed this; None where nothing is known.
     """
     if name not in _BUILDERS:
         raise FastcamError(f"no statistic named '{name}'{closest(name, STATISTICS)}")
     build = _BUILDERS[name]
     return build(
-        opset=opset, channels=channels, height=height, width=width, epsilon=epsilon, nonnegative=nonnegative
-    )
+        opset=opset, channels=channels, height=height, width=width, epsilon=epsilon, nonnegative=nonnegative,
+        bound=bound,
+    )  # fmt: skip

@@ -4,21 +4,24 @@ With y = max(x, 0) + ε and m = mean y the map is m·(log2 m − mean log2 y): 0
 large where a few of them carry the pixel.
 
 One logarithm serves many channels. A product of four y stays inside float32 for y from 1e-6 to 4e9; its
-square root can be multiplied with another such root, and so on up a tree. The last root is divided by m²
-before its logarithm, which keeps the digits that log2 m − mean log2 y would cancel.
+square root can be multiplied with another such root, and so on up a tree. Where y has a known bound, a
+product of eight does. The last root is divided by the same power of m before its logarithm, which keeps the
+digits that log2 m − mean log2 y would cancel.
 
-| function | channels | how they are split |
-|---|---|---|
-| `SmoeScale` | divisible by 8 | 8 parts at once |
-| `SmoeScaleLarge` | divisible by 16, in a large tensor | 16 parts, each used up while it is in the cache |
-| `SmoeScaleFour` | divisible by 4 alone | 4 parts at once |
-| `SmoeScaleUngrouped` | any other number | not at all |
+| function | channels | how they are split | per logarithm |
+|---|---|---|---|
+| `SmoeScale` | divisible by 8 | 8 parts at once | 8 |
+| `SmoeScaleLarge`, `…32`, `…64` | divisible by these, in a large tensor | 16 parts by turns | 16, 32, 64 |
+| `SmoeScaleFour` | divisible by 4 alone | 4 parts at once | 4 |
+| `SmoeScaleUngrouped` | any other number | not at all | 1 |
 
-The names end in `Relu` where X may be negative, and in `Dynamic` where its height or width is free.
+By turns: each part is used up while it is in the cache. The names go on with `Bounded` where X has a small
+bound (ReLU6), with `Relu` where it may be negative, and with `Dynamic` where its height or width is free.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,26 +38,61 @@ LARGE = 2**18
 """Elements of a tensor that does not stay in a core's cache from one node to the next."""
 
 
+SCALE = 2.0**40
+"""The fourth power of a bounded y times this stays in the middle of float32, and so does its square."""
+BOUND = 32.0
+"""Largest value of a bounded y…"""
+BOUNDED_EPSILON = 1e-7
+"""…and its smallest: (y/m)⁴ is then never below 1e-34."""
+
+
 @dataclass(frozen=True)
 class _Form:
-    """One way to write the function: into how many parts it splits the channels, all at once or by turns."""
+    """One way to write the function.
+
+    The channels are split into `parts`, all at once or by turns; their product is halved `halvings` times
+    and the halves multiplied.
+    """
 
     name: str
     parts: int
+    halvings: int = 0
     by_turns: bool = False
+    bounded: bool = False
 
     @property
-    def roots(self) -> int:
-        """What the parts' product is the root of: (Π parts)^(1/roots) is as large as m², or as m."""
-        return max(self.parts // 2, 1)
+    def group(self) -> int:
+        """Channels that share a logarithm."""
+        return self.parts << self.halvings
+
+    @property
+    def power(self) -> int:
+        """The last root is as large as this power of y."""
+        return 1 if self.parts == 1 else 4 if self.bounded else 2
+
+    @property
+    def factors(self) -> int:
+        """How many y may be multiplied before a square root."""
+        return 8 if self.bounded else 4
 
 
-_LARGE = _Form("SmoeScaleLarge", 16, by_turns=True)
-_FORMS = (_Form("SmoeScale", 8), _Form("SmoeScaleFour", 4), _Form("SmoeScaleUngrouped", 1))
+_LARGE = tuple(
+    _Form(f"SmoeScaleLarge{'' if halvings == 0 else 16 << halvings}", 16, halvings, by_turns=True)
+    for halvings in (2, 1, 0)
+)
+_EIGHT = _Form("SmoeScale", 8)
+_SMALL = (_EIGHT, _Form("SmoeScaleFour", 4), _Form("SmoeScaleUngrouped", 1))
 
 
 def smoe(
-    *, opset: int, channels: int, height: int | None, width: int | None, epsilon: float, nonnegative: bool
+    *,
+    opset: int,
+    channels: int,
+    height: int | None,
+    width: int | None,
+    epsilon: float,
+    nonnegative: bool,
+    bound: float | None = None,
 ) -> Step:
     """SMOE Scale in the fastest form for the shape.
 
@@ -62,12 +100,14 @@ def smoe(
     is resolved to 1e-6 of their mean. For layers of a network the map is within 5e-6 of its range.
     """
     form = _choose(channels, height, width)
+    if nonnegative and bound is not None and bound + epsilon <= BOUND and epsilon >= BOUNDED_EPSILON:
+        form = _bounded(form)
     name = form.name + ("" if nonnegative else "Relu")
     constants = _mean_constants(channels)
     if form.by_turns:
         constants["indices"] = np.arange(channels)
-    log_mean = -form.roots / channels / math.log(2)
-    constants["log_mean"] = np.full((1, channels // form.parts), log_mean, np.float32)
+    groups = channels // form.group
+    constants["log_mean"] = np.full((1, groups), -1 / groups / form.power / math.log(2), np.float32)
     if height is None or width is None:
         name += "Dynamic"
     else:
@@ -79,15 +119,17 @@ def smoe(
         y = x if nonnegative else op.Relu(x)
         if form.by_turns:
             m = op.Add(_mean(op, y, given), epsilon)
-            product = _root(op, _parts(op, op.Reshape(y, [0, 0, -1]), given["indices"], epsilon))
+            parts: Sequence[ir.Value] = _parts(
+                op, op.Reshape(y, [0, 0, -1]), given["indices"], epsilon, form.parts
+            )
         else:
             y = op.Add(y, epsilon)
             m = _mean(op, y, given)
             flat = op.Reshape(y, [0, 0, -1])
             if form.parts == 1:  # numbers of channels that have no divisors to make short sums of
                 m = op.Add(m, _mean(op, op.Sub(flat, m), given))
-            product = _root(op, op.split(flat, form.parts, axis=1) if form.parts > 1 else [flat])
-        ratio = op.Div(product, op.Mul(m, m) if form.parts > 1 else m)
+            parts = op.split(flat, form.parts, axis=1) if form.parts > 1 else [flat]
+        ratio = op.Div(_product(op, parts, form), _power(op, m, form))
         d = op.ThresholdedRelu(op.MatMul(given["log_mean"], op.Log(ratio)), alpha=FLOOR)
         return op.Reshape(op.Mul(m, d), given.get("shape") or op.Gather(op.Shape(x), [0, 2, 3]))
 
@@ -100,9 +142,16 @@ def smoe(
 
 def _choose(channels: int, height: int | None, width: int | None) -> _Form:
     large = height is not None and width is not None and channels * height * width >= LARGE
-    forms = (_LARGE, *_FORMS) if large else _FORMS
-    fitting = [form for form in forms if channels % form.parts == 0]
+    forms = (*_LARGE, *_SMALL) if large else _SMALL
+    fitting = [form for form in forms if channels % form.group == 0]
     return fitting[0] if max(_sums(channels)) <= 128 else fitting[-1]
+
+
+def _bounded(form: _Form) -> _Form:
+    """The same form for a bounded X, where that makes a difference."""
+    if form.parts < 8:
+        return form
+    return dataclasses.replace(form, name=f"{form.name}Bounded", bounded=True)
 
 
 def _sums(channels: int) -> tuple[int, int]:
@@ -126,19 +175,38 @@ def _mean(op: Ops, y: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
     return op.MatMul(given["mean"], op.Squeeze(means, [2]))
 
 
-def _parts(op: Ops, flat: ir.Value, indices: ir.Value, epsilon: ir.Value) -> list[ir.Value]:
+def _parts(op: Ops, flat: ir.Value, indices: ir.Value, epsilon: ir.Value, count: int) -> list[ir.Value]:
     """Parts of the channels, each with ε added, from [N,C,HW] and the channels' indices.
 
     Split would copy the whole tensor before its first part is used, and onnxruntime makes a Split of Slices.
     """
-    parts = op.split(indices, _LARGE.parts, axis=0)
+    parts = op.split(indices, count, axis=0)
     return [op.Add(op.Gather(flat, part, axis=1), epsilon) for part in parts]
 
 
-def _root(op: Ops, parts: Sequence[ir.Value]) -> ir.Value:
-    """(Π parts)^(1/roots), with a square root wherever a product of four would be squared."""
+def _product(op: Ops, parts: Sequence[ir.Value], form: _Form) -> ir.Value:
+    """For each group of channels the form's power of their geometric mean, times `SCALE` if bounded."""
+    product = _root(op, parts, form)
+    for _ in range(form.halvings):
+        product = op.Sqrt(op.Mul(*op.split(product, 2, axis=1)))
+    return product
+
+
+def _root(op: Ops, parts: Sequence[ir.Value], form: _Form) -> ir.Value:
+    """The product of the parts, with a square root wherever the next product would leave float32."""
     if len(parts) == 1:
         return parts[0]
     half = len(parts) // 2
-    product = op.Mul(_root(op, parts[:half]), _root(op, parts[half:]))
-    return op.Sqrt(product) if len(parts) > 2 else product
+    first, second = _root(op, parts[:half], form), _root(op, parts[half:], form)
+    if form.bounded and len(parts) == form.factors:
+        second = op.Mul(second, SCALE**2)
+    product = op.Mul(first, second)
+    return op.Sqrt(product) if len(parts) >= form.factors else product
+
+
+def _power(op: Ops, m: ir.Value, form: _Form) -> ir.Value:
+    """What `_product` is where all channels are m."""
+    if form.power == 1:
+        return m
+    square = op.Mul(m, m)
+    return op.Mul(op.Mul(square, SCALE), square) if form.bounded else square

@@ -128,16 +128,24 @@ static void ORT_CALL destroy_kernel(void *kernel) { free(kernel); }
          .KernelComputeV2 = compute_kernel},                                                                \
             name, compute                                                                                   \
     }
-#define SMOE(name)                                                                                           \
-    OPERATOR(name, smoe_scale), OPERATOR(name "Dynamic", smoe_scale), OPERATOR(name "Relu", smoe_scale_relu), \
-        OPERATOR(name "ReluDynamic", smoe_scale_relu)
+#define SMOE(name) OPERATOR(name, smoe_scale), OPERATOR(name "Relu", smoe_scale_relu)
+#define SMOE_OF_ANY_SIZE(name) \
+    SMOE(name), OPERATOR(name "Dynamic", smoe_scale), OPERATOR(name "ReluDynamic", smoe_scale_relu)
 
 static const Operator operators[] = {
-    /* The forms of the function's body differ in how they split the channels, which the kernels do alike. */
-    SMOE("SmoeScale"),
+    /* The forms of the function's body differ in how they multiply the channels, which the kernels do alike.
+     * Only tensors of a known size are known to be large, and a bounded one is not negative either. */
+    SMOE_OF_ANY_SIZE("SmoeScale"),
+    SMOE_OF_ANY_SIZE("SmoeScaleFour"),
+    SMOE_OF_ANY_SIZE("SmoeScaleUngrouped"),
     SMOE("SmoeScaleLarge"),
-    SMOE("SmoeScaleFour"),
-    SMOE("SmoeScaleUngrouped"),
+    SMOE("SmoeScaleLarge32"),
+    SMOE("SmoeScaleLarge64"),
+    OPERATOR("SmoeScaleBounded", smoe_scale),
+    OPERATOR("SmoeScaleBoundedDynamic", smoe_scale),
+    OPERATOR("SmoeScaleLargeBounded", smoe_scale),
+    OPERATOR("SmoeScaleLarge32Bounded", smoe_scale),
+    OPERATOR("SmoeScaleLarge64Bounded", smoe_scale),
     OPERATOR("GaussNormalize", gauss_normalize_map),
     OPERATOR("GaussNormalizeDynamic", gauss_normalize_map),
     OPERATOR("CombineScales", combine_scales),

@@ -1,0 +1,31 @@
+"""How large a tensor's values can get, where an activation function says so."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from .constants import scalar
+
+_UP_TO_ONE = frozenset({"Sigmoid", "HardSigmoid", "Softmax", "Tanh", "Softsign"})
+_KEEPING = frozenset({"Identity", "Dropout", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"})
+"""Operators whose result is nowhere larger than their first input, if that has no negative values."""
+
+
+def upper_bound(value: ir.Value | None) -> float | None:
+    """A number that no element of a non-negative `value` exceeds; None where none is known."""
+    node = value.producer() if value is not None else None
+    if node is None:
+        return None
+    if node.op_type == "Clip":
+        return clip_limit(node, "max")
+    if node.op_type in _UP_TO_ONE:
+        return 1.0
+    return upper_bound(node.inputs[0]) if node.op_type in _KEEPING else None
+
+
+def clip_limit(node: ir.Node, which: str) -> float | None:
+    """The limit `min` or `max` of a Clip node, where it is a constant."""
+    if which in node.attributes:  # opset 6
+        return node.attributes[which].as_float()
+    index = {"min": 1, "max": 2}[which]
+    return scalar(node.inputs[index]) if len(node.inputs) > index else None
