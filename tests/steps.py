@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx.parser
 import onnx_ir as ir
 import onnxruntime as ort
+import pytest
 from fastcam_export.authoring import Step
 from fastcam_runtime.contract import DOMAIN
+
+
+def _runs(opset: int) -> bool:
+    """Whether the installed onnxruntime knows this opset; 1.23, the last for Python 3.10, ends at 23."""
+    text = f'<ir_version: 8, opset_import: ["" : {opset}]> g (float[1] x) => (float[1] y) {{ y = Neg (x) }}'
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        ort.InferenceSession(onnx.parser.parse_model(text).SerializeToString(), options)
+    except ort.capi.onnxruntime_pybind11_state.Fail:
+        return False
+    return True
+
+
+OPSETS = tuple(
+    pytest.param(opset, marks=pytest.mark.skipif(not _runs(opset), reason="onnxruntime is too old for it"))
+    for opset in (13, 17, 18, 21, 25)
+)
+"""Opsets in which a body of standard operators may have to be written differently."""
 
 
 def step_model(step: Step, *inputs: np.ndarray, free: bool = False) -> bytes:

@@ -11,7 +11,7 @@ from .sources.files import IMAGE_SUFFIXES
 
 
 def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Path]) -> None:
-    """Refuse an output that is one of the inputs: a file, a folder, or the folder that an image lies in.
+    """Refuse an output that is one of the inputs: a file, a folder, an image in it, or an image's folder.
 
     Raises:
         SinkError: An output would replace what is read, or lie among it.
@@ -29,6 +29,8 @@ def _places(text: str) -> list[Path]:
     if "://" in text:
         return []
     path = Path(text).expanduser()
+    if path.is_dir():
+        return [path, *(file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES)]
     if path.exists():
         # Pictures keep their names in a folder, so an image would be replaced by what is drawn on it.
         return [path, path.parent] if path.suffix.lower() in IMAGE_SUFFIXES else [path]

@@ -10,10 +10,9 @@ from fastcam_export.combine import combine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import method
-from steps import run_step, step_model
+from steps import OPSETS, run_step, step_model
 
 lengths = st.integers(1, 23)
-OPSETS = (13, 17, 18, 21, 25)
 
 
 def maps_of(sizes: list[tuple[int, int]], batch: int = 2, seed: int = 0) -> list[np.ndarray]:

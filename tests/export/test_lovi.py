@@ -10,7 +10,7 @@ from fastcam_export.lovi import lovi
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import method
-from steps import run_step
+from steps import OPSETS, run_step
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -40,7 +40,7 @@ def test_lovi_is_the_formula(sizes: list[tuple[int, int]], batch: int, seed: int
     assert_same_picture(found, method.lovi(maps, 13, 10))
 
 
-@pytest.mark.parametrize("opset", [13, 18, 21, 25])
+@pytest.mark.parametrize("opset", OPSETS)
 def test_lovi_in_every_opset(opset: int) -> None:
     maps = [np.random.default_rng(k).random((1, 4, 5)).astype(np.float32) for k in range(3)]
     found = run_step(lovi(opset=opset, sizes=[(4, 5)] * 3, size=(4, 5)), *maps)

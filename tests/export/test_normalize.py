@@ -11,7 +11,7 @@ from fastcam_runtime.errors import FastcamError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import method
-from steps import StepRunner, run_step
+from steps import OPSETS, StepRunner, run_step
 
 ORACLE = {"gauss": method.gauss, "gamma": method.gamma, "range": method.stretch}
 SIZES = ((1, 1), (1, 2), (1, 7), (4, 4), (9, 5), (28, 31))
@@ -72,7 +72,7 @@ def test_images_of_a_batch_do_not_mix() -> None:
         np.testing.assert_allclose(whole[1:], runner(name, (1, 6, 5))(s[1:]), rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("opset", [13, 17, 18, 21, 25])
+@pytest.mark.parametrize("opset", OPSETS)
 @pytest.mark.parametrize("name", NORMALIZATIONS)
 def test_free_sizes_in_every_opset(name: str, opset: int) -> None:
     s = np.random.default_rng(4).gamma(1, 1, (2, 9, 7)).astype(np.float32)

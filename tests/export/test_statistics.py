@@ -11,9 +11,8 @@ from fastcam_runtime.errors import FastcamError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import method
-from steps import StepRunner, run_step
+from steps import OPSETS, StepRunner, run_step
 
-OPSETS = (13, 17, 18, 21, 25)
 CHANNELS = (1, 2, 3, 4, 7, 8, 16, 24, 30, 96, 256)
 SIZES = ((1, 1), (1, 6), (3, 3), (5, 4))
 

@@ -29,6 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("clip.mp4", "link.mp4"),
         ("clip.mp4", "model.onnx"),
         ("photos", "photos/"),
+        ("photos", "photos/b.jpg"),
         ("photos/*.jpg", "photos/"),
         ("photos/*.jpg", "photos/b.jpg"),
         ("photos/a.jpg", "photos/"),
@@ -43,7 +44,7 @@ def test_refused(source: str, output: str) -> None:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("source", "output"),
-    [("clip.mp4", "out.mp4"), ("photos", "overlays/"), ("clip.mp4", "./"),
+    [("clip.mp4", "out.mp4"), ("photos", "overlays/"), ("photos", "photos/c.mp4"), ("clip.mp4", "./"),
      ("photos/a.jpg", "./"), ("photos/a.jpg", "photos/b.jpg"), ("0", "clip.mp4"), ("test://", "clip.mp4"),
      ("http://camera/", "http://:8000")],
 )  # fmt: skip
