@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned state = 1;
+static unsigned state;
 
 static unsigned below(unsigned limit)
 {
@@ -165,8 +165,11 @@ static double check_class_maps(const Kernels *kernels)
     return error;
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
+    if (count != 2)
+        return 2;
+    state = (unsigned)strtoul(arguments[1], NULL, 10); /* where the random numbers start */
     const Kernels *tables[] = {&fastcam_kernels_generic, fastcam_kernels()};
     for (size_t t = 0; t < 2; t++) {
         double smoe = 0, gauss = 0, combine = 0, classes = 0;

@@ -13,13 +13,13 @@
 enum {
     GROUP = 4,  /* factors of a product */
     CHUNK = 16, /* pixels that go the slow way together */
-    BLOCK = 32, /* channels summed in float before they are added in double */
+    BLOCK = 256, /* channels after which the mantissas are brought back: their product is below 2^(BLOCK/4) */
     APART = 16, /* floats of a cache line */
     EXPONENT_BIAS = 127,
 };
 
-/* Below this, log2 m − mean log2 y has less than five good digits left in the fast way. */
-#define NEARLY_EQUAL 0.05f
+/* Below this, log2 m − mean log2 y has less than six good digits left in the fast way. */
+#define NEARLY_EQUAL 0.25
 /* Products of four values in this range are normal floats. A column's sum bounds its largest value. */
 #define SMALLEST_EPSILON 1e-9f
 #define LARGEST_SUM 4e9
@@ -52,22 +52,26 @@ static inline float mantissa_of(float x)
     return mantissa;
 }
 
-/* Natural logarithm of a positive, normal double; good to 2e-16 of the larger of 1 and the result. */
-static inline double log_of(double x)
+/* A positive, normal double x as 2^(e + ½)·(1 + z)/(1 − z) with |z| < 0.172. */
+static inline double split_of(double x, double *e)
 {
-    const double two52 = 4503599627370496.0;
+    const double two52 = 4503599627370496.0, root2 = 1.4142135623730951;
     uint64_t bits, whole;
-    double exponent, f;
+    double f;
     memcpy(&bits, &x, sizeof bits);
     /* AVX2 converts no 64-bit integers: plant the exponent in the low bits of 2^52 and subtract. */
     whole = (bits >> 52) | 0x4330000000000000u;
-    memcpy(&exponent, &whole, sizeof exponent);
-    exponent -= two52 + 1023;
+    memcpy(e, &whole, sizeof *e);
+    *e -= two52 + 1023;
     bits = (bits & 0x000fffffffffffffu) | 0x3ff0000000000000u;
     memcpy(&f, &bits, sizeof f);
-    /* log f = log √2 + 2·atanh z, |z| < 0.172 */
-    const double root2 = 1.4142135623730951;
-    double z = (f - root2) / (f + root2), w = z * z;
+    return (f - root2) / (f + root2);
+}
+
+/* Natural logarithm of a positive, normal double; good to 2e-16 of the larger of 1 and the result. */
+static inline double log_of(double x)
+{
+    double e, z = split_of(x, &e), w = z * z;
     double series = 1.0 / 19;
     series = series * w + 1.0 / 17;
     series = series * w + 1.0 / 15;
@@ -78,7 +82,20 @@ static inline double log_of(double x)
     series = series * w + 1.0 / 5;
     series = series * w + 1.0 / 3;
     series = series * w + 1.0;
-    return (exponent + 0.5) * 0.6931471805599453 + 2 * z * series;
+    return (e + 0.5) * 0.6931471805599453 + 2 * z * series;
+}
+
+/* log2 of a positive, normal double, to 2e-9. */
+static inline double log2_of(double x)
+{
+    const double per_log2 = 2.8853900817779268; /* 2/ln 2 */
+    double e, z = split_of(x, &e), w = z * z;
+    double series = per_log2 / 9;
+    series = series * w + per_log2 / 7;
+    series = series * w + per_log2 / 5;
+    series = series * w + per_log2 / 3;
+    series = series * w + per_log2;
+    return e + 0.5 + z * series;
 }
 
 /* log2 of a float in [1, 2), to 2e-7. */
@@ -146,22 +163,21 @@ static void smoe_exact(const float *x, size_t stride, size_t channels, size_t co
  * pages apart: a processor that compares the low bits of addresses would let a load of one wait for a store to
  * another. */
 typedef struct {
-    double total[SMOE_TILE];
-    float sum[SMOE_TILE + 5 * APART], mantissa[SMOE_TILE + 9 * APART];
+    double total[SMOE_TILE + 3 * APART];
+    float mantissa[SMOE_TILE + 5 * APART];
     int32_t exponent[SMOE_TILE];
 } Columns;
 
-/* The maps of `count` columns into `out`, with −1 where a column has to go the slow way. The exponents, most of
- * log2 m − mean log2 y, are subtracted as integers: floats are enough for what is left. */
+/* The maps of `count` columns into `out`, with −1 where a column has to go the slow way. */
 static void finish_columns(const Columns *columns, size_t channels, int32_t bias, size_t count, float *out)
 {
     const double share = 1 / (double)channels;
     for (size_t p = 0; p < count; p++) {
-        float mean = (float)(columns->total[p] * share);
-        int32_t whole = (exponent_of(mean) - EXPONENT_BIAS) * (int32_t)channels - (columns->exponent[p] - bias);
-        float rest = (float)whole - log2_of_mantissa(columns->mantissa[p]);
-        float q = rest * (float)share + log2_of_mantissa(mantissa_of(mean));
-        out[p] = q > NEARLY_EQUAL && columns->total[p] < LARGEST_SUM ? mean * q : -1;
+        double mean = columns->total[p] * share;
+        /* The product's share of the error shrinks with the number of channels, the mean's does not. */
+        double logs = (double)log2_of_mantissa(columns->mantissa[p]) + (double)(columns->exponent[p] - bias);
+        double q = log2_of(mean) - logs * share;
+        out[p] = q > NEARLY_EQUAL && columns->total[p] < LARGEST_SUM ? (float)(mean * q) : -1;
     }
 }
 
@@ -183,7 +199,6 @@ static void begin_columns(Columns *columns, size_t count)
 {
     for (size_t p = 0; p < count; p++) {
         columns->total[p] = 0;
-        columns->sum[p] = 0;
         columns->mantissa[p] = 1;
         columns->exponent[p] = 0;
     }
@@ -195,7 +210,8 @@ static inline void gather_eight(Columns *columns, const float *x, size_t stride,
 {
     const float *x0 = x, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
     const float *x4 = x3 + stride, *x5 = x4 + stride, *x6 = x5 + stride, *x7 = x6 + stride;
-    float *restrict sum = columns->sum, *restrict mantissa = columns->mantissa;
+    double *restrict total = columns->total;
+    float *restrict mantissa = columns->mantissa;
     int32_t *restrict exponent = columns->exponent;
     for (size_t p = 0; p < count; p++) {
         float y0 = lifted(x0[p], epsilon, relu), y1 = lifted(x1[p], epsilon, relu);
@@ -203,7 +219,7 @@ static inline void gather_eight(Columns *columns, const float *x, size_t stride,
         float y4 = lifted(x4[p], epsilon, relu), y5 = lifted(x5[p], epsilon, relu);
         float y6 = lifted(x6[p], epsilon, relu), y7 = lifted(x7[p], epsilon, relu);
         float a = (y0 * y1) * (y2 * y3), b = (y4 * y5) * (y6 * y7);
-        sum[p] += ((y0 + y1) + (y2 + y3)) + ((y4 + y5) + (y6 + y7));
+        total[p] += (double)(((y0 + y1) + (y2 + y3)) + ((y4 + y5) + (y6 + y7)));
         exponent[p] += exponent_of(a) + exponent_of(b);
         mantissa[p] *= mantissa_of(a) * mantissa_of(b);
     }
@@ -212,22 +228,21 @@ static inline void gather_eight(Columns *columns, const float *x, size_t stride,
 /* Multiply one channel of each pixel into the columns. */
 static inline void gather_one(Columns *columns, const float *x, size_t count, float epsilon, int relu)
 {
-    float *restrict sum = columns->sum, *restrict mantissa = columns->mantissa;
+    double *restrict total = columns->total;
+    float *restrict mantissa = columns->mantissa;
     int32_t *restrict exponent = columns->exponent;
     for (size_t p = 0; p < count; p++) {
         float y = lifted(x[p], epsilon, relu);
-        sum[p] += y;
+        total[p] += (double)y;
         exponent[p] += exponent_of(y);
         mantissa[p] *= mantissa_of(y);
     }
 }
 
-/* Move the float sums to the double ones and bring the mantissas back to [1, 2). */
+/* Bring the mantissas back to [1, 2). */
 static void settle(Columns *columns, size_t count)
 {
     for (size_t p = 0; p < count; p++) {
-        columns->total[p] += (double)columns->sum[p];
-        columns->sum[p] = 0;
         columns->exponent[p] += exponent_of(columns->mantissa[p]);
         columns->mantissa[p] = mantissa_of(columns->mantissa[p]);
     }
