@@ -26,7 +26,13 @@ def parse(
         _check(parser, argv[:1], " before a command")
     else:
         _check(command, argv[1:])
-    return parser.parse_args(argv)
+    args, rest = parser.parse_known_args(argv)
+    # argparse takes all outputs at the first of them; those behind an option are left over.
+    if rest and "outputs" in args:
+        args.outputs = [*args.outputs, *rest]
+    elif rest:
+        (command or parser).error(f"too many arguments: {' '.join(rest)}")
+    return args
 
 
 def _check(parser: argparse.ArgumentParser, argv: Sequence[str], where: str = "") -> None:

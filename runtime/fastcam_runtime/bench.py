@@ -21,6 +21,8 @@ from .preprocess import Array
 from .session import open_session
 
 WARM_UP = 10
+MIN_ROUNDS = 6
+"""Fewer differences cannot say with 95 % certainty where their median lies."""
 _FREE_SIZE = 224
 """Height and width for a network that leaves them free and does not say."""
 _RESAMPLES = 2000
@@ -105,8 +107,10 @@ class BenchOptions:
     native: bool = True
 
     def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise FastcamError(f"{self.rounds} rounds: at least 1 is needed")
+        if self.rounds < MIN_ROUNDS:
+            raise FastcamError(
+                f"{self.rounds} rounds: at least {MIN_ROUNDS} are needed to tell a cost from noise"
+            )
 
 
 def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> list[Variant]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from .errors import FastcamError, closest
 
 _SHOWN = 8
@@ -26,6 +28,8 @@ def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> i
     Raises:
         ClassError: There is no such class, or several fit; the message lists candidates.
     """
+    if not isinstance(choice, int | str | np.integer):
+        raise ClassError(f"a class is an index or a label, not {choice!r}")
     if isinstance(choice, str):
         text = choice.strip()
         if list(labels).count(text) == 1:
@@ -37,7 +41,7 @@ def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> i
     if choice < 0 or (count is not None and choice >= count):
         known = "" if count is None else f"; the file has classes 0…{count - 1}"
         raise ClassError(f"no class {choice}{known}")
-    return choice
+    return int(choice)
 
 
 def _by_part(text: str, labels: Sequence[str]) -> int:

@@ -43,6 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has gone; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A folder that may not be looked into, a name that is too long: wherever a path is first touched.
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"fastcam: error: {where}{error.strerror or error}", file=sys.stderr)
+        return 2
 
 
 def _dispatch(argv: list[str]) -> int:

@@ -27,12 +27,13 @@ from .overlay import BLENDS, Overlay
 from .overwriting import refuse_overwriting
 from .report import RunReport, check_json_path, write_json
 from .sinks import open_sink
-from .sources import Source, open_source
+from .sources import Source, SourceOptions, open_source
 from .views import VIEWS, available_views, output_of
 
 logger = logging.getLogger(__name__)
 
 _DEFAULT_FPS = 30.0
+_LONGEST_LABEL = 80
 
 _DESCRIPTION = """\
 Show where a network looks, on a camera, a stream, a video or pictures.
@@ -113,6 +114,7 @@ def run(args: argparse.Namespace) -> int:
     cv2.setNumThreads(1)
     overlay = Overlay(args.colormap, args.alpha, args.blend)
     options = LoopOptions(args.every, args.smooth, args.frames, args.caption)
+    SourceOptions(args.size, args.fps, args.flip, args.loop)  # refuses what is out of range, before a load
     model = Model(args.model, threads=args.threads, provider=args.provider, native=args.native)
     shown = output_of(args.view, model, of_class=args.class_choice is not None)
     explainer = Explainer.of(model, [shown])
@@ -148,10 +150,12 @@ def run(args: argparse.Namespace) -> int:
         ]
         loop = Loop(explainer, source, sinks, controls, overlay, options)
         rss = system.rss_bytes()
+        whole = False
         try:
             loop.run()
+            whole = True
         finally:
-            _report(args, explainer, loop, source, rss)
+            _report(args, explainer, loop, source, rss, whole=whole)
     return 0
 
 
@@ -163,7 +167,9 @@ def _default_output() -> str:
     return "display://"
 
 
-def _report(args: argparse.Namespace, explainer: Explainer, loop: Loop, source: Source, rss: int) -> None:
+def _report(
+    args: argparse.Namespace, explainer: Explainer, loop: Loop, source: Source, rss: int, *, whole: bool
+) -> None:
     setup = {
         "model": str(args.model),
         "input": args.input,
@@ -178,11 +184,19 @@ def _report(args: argparse.Namespace, explainer: Explainer, loop: Loop, source: 
         write_json(args.json, report.as_dict())
     last = loop.tally.last
     if loop.tally.frames == 1 and last is not None:
+        if not whole:  # there is no picture to tell of
+            return
         where = ", ".join(uri for uri in args.outputs if "://" not in uri) or args.input
         network = last.latency["preprocess"] + last.latency["inference"]
-        print(f"{where}: {last.label} {last.score:.0%}, {network:.0f} ms", flush=True)
+        print(f"{where}: {_printable(last.label)} {last.score:.0%}, {network:.0f} ms", flush=True)
     elif loop.tally.frames:
         print(report.text(), flush=True)
+
+
+def _printable(label: str) -> str:
+    """A label as a terminal can take it: on one line, without control characters, not too long."""
+    plain = "".join(c if c.isprintable() else "?" for c in label)
+    return plain if len(plain) <= _LONGEST_LABEL else plain[: _LONGEST_LABEL - 1] + "…"
 
 
 @contextmanager

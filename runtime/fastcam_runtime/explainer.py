@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -94,6 +95,8 @@ class Explainer:
         *,
         native: bool = True,
     ) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise ModelError(f"the path of a model is a text or a Path, not {type(path).__name__}")
         self._set_up(Model(Path(path), threads=threads, provider=provider, native=native), outputs)
 
     @classmethod
@@ -149,14 +152,15 @@ class Explainer:
     def explain(
         self,
         frame: Array | Prepared,
-        classes: Sequence[int | str] | None = None,
+        classes: Sequence[int | str] | int | str | None = None,
         outputs: Sequence[str] | None = None,
     ) -> list[Explanation]:
         """One explanation per class asked for.
 
         Args:
             frame: As in a plain call, or what `prepare` made of it.
-            classes: Indices, labels or unique parts of labels; None for the class with the highest score.
+            classes: Indices, labels or unique parts of labels, or one of them; None for the class with the
+                highest score.
             outputs: Words of `contract.OUTPUTS` for this frame only, `()` for none. Each new choice opens a
                 session of its own, which is kept.
 
@@ -165,6 +169,8 @@ class Explainer:
             ModelError: Classes were asked for, but the file has no class maps.
         """
         wanted = self.outputs if outputs is None else tuple(outputs)
+        if isinstance(classes, int | np.integer | str):
+            classes = [classes]
         indices = None if classes is None else [self.class_index(choice) for choice in classes]
         session = self.model.session(wanted)
         prepared = frame if isinstance(frame, Prepared) else self.prepare(frame)

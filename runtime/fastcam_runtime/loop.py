@@ -60,6 +60,7 @@ class LoopOptions:
         for name, value in (("every", self.every), ("frames", self.frames)):
             if value is not None and value < 1:
                 raise FastcamError(f"{name} is {value}: at least 1 is needed")
+        Smoother(self.smooth)  # refuses what is out of range
 
 
 @dataclass

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import SinkError
+from .sinks.images import NUMBER
 from .sources.files import IMAGE_SUFFIXES
 
 
@@ -14,14 +16,28 @@ def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Pat
     """Refuse an output that is one of the inputs: a file, a folder, an image in it, or an image's folder.
 
     Raises:
-        SinkError: An output would replace what is read, or lie among it.
+        SinkError: An output would replace what is read, or lie among it; or it is named twice.
     """
     read = [path for text in inputs for path in _places(str(text))]
+    seen = set()
     for output in outputs:
+        if output in seen:
+            raise SinkError(f"{output}: named twice as an output")
+        seen.add(output)
         path = Path(output).expanduser()
-        if "://" not in str(output) and path.exists() and any(path.samefile(other) for other in read):
+        if "://" not in str(output) and any(_is_written(path, other) for other in read):
             what = "holds what is read" if path.is_dir() else "is read"
             raise SinkError(f"{output}: {what} in this run; name another output")
+
+
+def _is_written(output: Path, other: Path) -> bool:
+    """Whether `output` is `other`, or a pattern such as `frames/%04d.png` that some number makes it."""
+    if output.exists():
+        return output.samefile(other)
+    before, *after = NUMBER.split(output.name)
+    if len(after) != 1 or not output.parent.exists() or not output.parent.samefile(other.parent):
+        return False
+    return re.fullmatch(rf"{re.escape(before)}\d+{re.escape(after[0])}", other.name) is not None
 
 
 def _places(text: str) -> list[Path]:

@@ -17,6 +17,8 @@ from .errors import ModelError
 logger = logging.getLogger(__name__)
 
 MAX_DEFAULT_THREADS = 4
+_THREADS_PER_CORE = 8
+"""More than this is a slip of the finger: every one of them waits for all others, many times per run."""
 
 
 def default_threads() -> int:
@@ -58,8 +60,7 @@ def open_session(
         ModelError: The file is missing, unreadable or not a model that onnxruntime can run.
         FastcamError: The provider is not available.
     """
-    if threads is not None and threads < 1:
-        raise ModelError(f"{threads} threads: at least 1 is needed")
+    _check_threads(threads)
     chosen = list(providers.choose(provider))
     check_readable(path)
     options = ort.SessionOptions()
@@ -78,6 +79,19 @@ def open_session(
         if data is None and path.suffix.lower() != ".ort":
             summarize_file(path)  # a file that is no model is refused here, in plain words
         raise ModelError(f"{path}: onnxruntime cannot run it: {_first_line(error)}") from error
+
+
+def _check_threads(threads: int | None) -> None:
+    """Refuse what is no number of threads, or so many that they would only wait for each other."""
+    if threads is None:
+        return
+    if not isinstance(threads, int):
+        raise ModelError(f"threads is {threads!r}, not a whole number")
+    if threads < 1:
+        raise ModelError(f"{threads} threads: at least 1 is needed")
+    cores = os.cpu_count() or 1
+    if threads > _THREADS_PER_CORE * cores:
+        raise ModelError(f"{threads} threads: at most {_THREADS_PER_CORE} for each of {cores} cores")
 
 
 def _start(model: str | bytes, options: ort.SessionOptions, chosen: list[str]) -> ort.InferenceSession:

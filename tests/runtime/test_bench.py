@@ -176,7 +176,7 @@ def test_report_and_table(graft: Path, tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_plain_file_is_measured_alone(plain: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", str(plain), "--threads", "1", "--rounds", "3"]) == 0
+    assert main(["bench", str(plain), "--threads", "1", "--rounds", "6"]) == 0
     printed = capsys.readouterr().out
     assert "model" in printed
     assert "maps cost" not in printed
@@ -185,7 +185,7 @@ def test_a_plain_file_is_measured_alone(plain: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--rounds", "0"], "0 rounds: at least 1"),
+        (["--rounds", "5"], "5 rounds: at least 6 are needed"),
         (["--provider", "abacus"], "provider 'abacus' is unknown; available: auto"),
         (["--json", "/dev/null/bench.json"], "/dev/null"),
         (["--threads", "-1"], "at least 1"),

@@ -71,7 +71,7 @@ def test_what_only_looks_like_a_mistyped_option(
     graft = str(save_graft(tmp_path / "graft.onnx"))
     save_graft(tmp_path / "--odd.onnx")
     assert cli.main(["run", graft, "test://", "null://", "--frames=1", "--class=0"]) == 0
-    assert cli.main(["bench", "--rounds", "2", "--", "--odd.onnx"]) == 0
+    assert cli.main(["bench", "--rounds", "6", "--", "--odd.onnx"]) == 0
     capsys.readouterr()
     assert cli.main(["run", graft, "test://", "null://", "--class", "-1"]) == 2
     assert "no class -1" in capsys.readouterr().err
@@ -107,7 +107,7 @@ def test_neither_onnx_nor_torch_is_imported(tmp_path: Path) -> None:
 import sys
 from fastcam_runtime.cli import main
 for argv in (["run", {str(graft)!r}, "test://", {str(tmp_path / "o.mp4")!r}, "--frames", "5", "--every", "2"],
-             ["bench", {str(graft)!r}, "--rounds", "3"]):
+             ["bench", {str(graft)!r}, "--rounds", "6"]):
     assert main(argv) == 0
 print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
 """
@@ -121,7 +121,7 @@ print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
 def test_a_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
     graft = save_graft(tmp_path / "graft.onnx")
     program = f"{shlex.quote(sys.executable)} -m fastcam_runtime.cli"
-    command = f"{program} bench {graft} --rounds 3 | true; echo ${{PIPESTATUS[0]}}"
+    command = f"{program} bench {graft} --rounds 6 | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr

@@ -338,3 +338,40 @@ print(max(sink.rss[1:]) - sink.rss[0])
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 5_000_000
+
+
+def test_outputs_may_stand_behind_options(graft: Path, clip: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.mp4", tmp_path / "b.mp4"
+    arguments = [str(clip), str(first), "--view", "map", str(second), "--threads", "1"]
+    assert main(["run", str(graft), *arguments]) == 0
+    assert [len(read_video(path)[0]) for path in (first, second)] == [30, 30]
+
+
+def test_a_picture_is_not_replaced_by_the_first_of_many(
+    graft: Path, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "keep.png"
+    picture.write_bytes(b"mine")
+    assert main(["run", str(graft), str(clip), str(picture), "--threads", "1"]) == 2
+    told = capsys.readouterr()
+    assert "holds one picture, and the input has more" in told.err
+    assert "keep.png: " not in told.out
+    assert picture.read_bytes() == b"mine"
+
+
+def test_names_that_the_system_refuses(graft: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["x" * 5000, "null://"], ["test://", f"{'x' * 5000}.png"]):
+        assert main(["run", str(graft), *arguments, "--frames", "1"]) == 2
+        assert "File name too long" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_label_is_printed_as_one_plain_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = tuple(f"\x1b[31m{'long ' * 40}\n{i}" for i in range(8))
+    path = save_graft(tmp_path / "graft.onnx", labels=labels)
+    photo = tmp_path / "photo.png"
+    cv2.imwrite(str(photo), np.full((40, 40, 3), 90, np.uint8))
+    assert main(["run", str(path), str(photo), "null://", "--threads", "1"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.isprintable()
+    assert "long …" in line or "…" in line
+    assert len(line) < 200

@@ -79,6 +79,13 @@ def test_classes_by_index_label_and_part(folder: Path, batch: int | str) -> None
         assert result.score == pytest.approx(scores[result.index] / scores.sum(), rel=1e-4)
 
 
+@pytest.mark.parametrize("choice", [1, np.int64(1), "green"])
+def test_one_class_needs_no_list(graft: Path, choice: int | str) -> None:
+    for classes in (choice, [choice]):
+        (result,) = Explainer(graft, threads=1).explain(picture(), classes)
+        assert result.label == "green"
+
+
 def test_only_what_is_asked_for_is_computed(graft: Path) -> None:
     frame = picture()
     everything = Explainer(graft, threads=1)(frame)
@@ -155,7 +162,7 @@ def test_maps_of_the_last_frame_survive_the_next(graft: Path) -> None:
     np.testing.assert_array_equal(first.maps[contract.MAP], before)
 
 
-@pytest.mark.parametrize("choice", [3, -1, "3", "-1", "purple", "re", ""])
+@pytest.mark.parametrize("choice", [3, -1, "3", "-1", "purple", "re", "", 1.5, None])
 def test_bad_classes_are_refused_before_anything_runs(graft: Path, choice: int | str) -> None:
     with pytest.raises(ClassError):
         Explainer(graft, threads=1).explain(np.zeros((0, 0, 3), np.uint8), [choice])
@@ -232,7 +239,14 @@ class TestBadFiles:
         ):
             Explainer(path).explain(picture(), ["red"])
 
+    def test_a_model_that_is_no_path(self, graft: Path) -> None:
+        with pytest.raises(ModelError, match="a text or a Path, not bytes"):
+            Explainer(graft.read_bytes())  # type: ignore[arg-type]
+
     def test_threads_and_provider(self, graft: Path) -> None:
+        for threads, text in ((9999, "at most 8 for each of"), ("2", "'2', not a whole number")):
+            with pytest.raises(FastcamError, match=text):
+                Explainer(graft, threads=threads)  # type: ignore[arg-type]
         with pytest.raises(FastcamError, match="0 threads"):
             Explainer(graft, threads=0)
         with pytest.raises(FastcamError, match="'warp' is unknown; available: auto, cpu"):

@@ -14,7 +14,7 @@ from fastcam_runtime.report import check_json_path
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "photos").mkdir()
-    for name in ("model.onnx", "clip.mp4", "photos/a.jpg", "photos/b.jpg"):
+    for name in ("model.onnx", "clip.mp4", "photos/a.jpg", "photos/b.jpg", "photos/c-007.png"):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / "link.mp4").symlink_to("clip.mp4")
     return tmp_path
@@ -30,6 +30,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("clip.mp4", "model.onnx"),
         ("photos", "photos/"),
         ("photos", "photos/b.jpg"),
+        ("photos", "photos/c-%03d.png"),
+        ("photos/*.png", "photos/../photos/c-%d.png"),
+        ("photos/c-007.png", "photos/c-%03d.png"),
         ("photos/*.jpg", "photos/"),
         ("photos/*.jpg", "photos/b.jpg"),
         ("photos/a.jpg", "photos/"),
@@ -44,12 +47,19 @@ def test_refused(source: str, output: str) -> None:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("source", "output"),
-    [("clip.mp4", "out.mp4"), ("photos", "overlays/"), ("photos", "photos/c.mp4"), ("clip.mp4", "./"),
+    [("clip.mp4", "out.mp4"), ("photos", "overlays/"), ("photos", "photos/c.mp4"),
+     ("photos", "photos/d-%03d.png"), ("photos", "%03d.png"), ("clip.mp4", "./"),
      ("photos/a.jpg", "./"), ("photos/a.jpg", "photos/b.jpg"), ("0", "clip.mp4"), ("test://", "clip.mp4"),
      ("http://camera/", "http://:8000")],
 )  # fmt: skip
 def test_allowed(source: str, output: str) -> None:
     refuse_overwriting(["model.onnx", source], [output])
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_output_named_twice() -> None:
+    with pytest.raises(SinkError, match=r"o\.png: named twice"):
+        refuse_overwriting(["model.onnx", "clip.mp4"], ["o.png", "null://", "o.png"])
 
 
 def test_figures_replace_only_figures(folder: Path) -> None:

@@ -17,7 +17,8 @@ IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _FOLDER_SUFFIX = ".jpg"
 _LONGEST = 200
 """Bytes of a name: a file system takes 255, and a number, a suffix and the mark of a part come to it."""
-_NUMBER = re.compile(r"%0?\d*d")
+NUMBER = re.compile(r"%0?\d*d")
+"""The place of the number in a pattern such as `frames/%04d.png`."""
 
 
 def save_image(path: Path, picture: Image) -> None:
@@ -26,6 +27,11 @@ def save_image(path: Path, picture: Image) -> None:
     Raises:
         SinkError: the format cannot be written, or the disk is full.
     """
+    write_whole(path, _encode(path, picture))
+
+
+def _encode(path: Path, picture: Image) -> bytes:
+    """The content of the image file that `path` names."""
     try:
         encodable, content = cv2.imencode(path.suffix, picture)
     except cv2.error:
@@ -34,25 +40,30 @@ def save_image(path: Path, picture: Image) -> None:
         raise SinkError(
             f"{path}: OpenCV cannot write a {path.suffix} of {picture.shape[1]}x{picture.shape[0]}"
         )
-    write_whole(path, content.tobytes())
+    return bytes(content.tobytes())
 
 
 class ImageFile(Sink):
-    """One picture in one file; a second picture is refused."""
+    """One picture in one file, written at the end; a second picture is refused, and then none is written."""
 
     def __init__(self, path: Path) -> None:
         prepare_folder(path.parent, str(path))
         self._path = path
-        self._written = False
+        self._content: bytes | None = None
 
     def write(self, picture: Image, status: Status) -> None:
-        if self._written:
+        if self._content is not None:
+            self._content = None
             numbered = self._path.with_name(f"{self._path.stem}-%04d{self._path.suffix}")
             raise SinkError(
                 f"{self._path}: holds one picture, and the input has more; say {numbered} for all"
             )
-        save_image(self._path, picture)
-        self._written = True
+        self._content = _encode(self._path, picture)
+
+    def close(self) -> None:
+        content, self._content = self._content, None
+        if content is not None:
+            write_whole(self._path, content)
 
 
 class NumberedImages(Sink):
@@ -64,7 +75,7 @@ class NumberedImages(Sink):
 
     def __init__(self, pattern: str) -> None:
         path = Path(pattern)
-        if len(_NUMBER.findall(path.name)) != 1 or path.name.count("%") != 1 or "%" in str(path.parent):
+        if len(NUMBER.findall(path.name)) != 1 or path.name.count("%") != 1 or "%" in str(path.parent):
             raise SinkError(f"{pattern}: needs exactly one number in the file's name, as in frames/%04d.png")
         if path.suffix.lower() not in IMAGE_SUFFIXES:
             raise SinkError(f"{pattern}: {path.suffix!r} is not one of {', '.join(IMAGE_SUFFIXES)}")

@@ -67,12 +67,16 @@ class ImageFiles(OrderedSource):
         while self._position < len(self._paths):
             path = self._paths[self._position]
             self._position += 1
-            image = _decode(path)
+            try:
+                image = _decode(path)
+                reason = "not an image that can be read"
+            except OSError as error:
+                image, reason = None, str(error.strerror)
             if image is not None:
                 self._picture = path.stem
                 return image
             self.skipped += 1
-            logger.warning("%s: not an image that can be read; passed over", path)
+            logger.warning("%s: %s; passed over", path, reason)
         return None
 
     def _rewind(self) -> None:
@@ -80,12 +84,16 @@ class ImageFiles(OrderedSource):
 
 
 def _decode(path: Path) -> Image | None:
-    """The picture in a file, or None."""
+    """The picture in a file, or None where there is none.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    # Not cv2.imread: it cannot open every path on every system, and prints where it fails.
+    content = np.fromfile(path, np.uint8)
     try:
-        # Not cv2.imread: it cannot open every path on every system, and prints where it fails.
-        content = np.fromfile(path, np.uint8)
         return cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
-    except (OSError, cv2.error):
+    except cv2.error:
         return None
 
 
