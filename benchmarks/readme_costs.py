@@ -57,7 +57,8 @@ def _setup(config: Result) -> str:
         f"onnxruntime {config['versions']['onnxruntime']}, one thread, batch 1, 224². "
         f"Each figure is the median of {config['rounds']} differences between runs in the same round. "
         "*Standard*: operators that every ONNX runtime has. *Compiled*: the same file where installing found "
-        "a C compiler. *Naive*: the formulas grafted as they are printed. `make bench` measures your machine."
+        "a C compiler. *Naive*: the formulas grafted as they are printed. Below zero is noise: maps cost "
+        "something. `make bench` measures your machine."
     )
 
 
@@ -147,6 +148,8 @@ def _peers_intro(peers: Result) -> str:
     return _paragraph(
         f"Others in one run on one thread, medians of {peers['config']['rounds']} rounds in which everybody "
         f"had a turn ({packages}). A frame counts as explained when its class and its map are known. "
+        "*To ours* is the median of the ratios within the rounds, which on a machine with other guests is "
+        "not the ratio of the medians. "
         "*Detail* is what the map is computed from: all scales, the last feature map, or the input's pixels."
     )
 

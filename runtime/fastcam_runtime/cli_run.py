@@ -107,6 +107,8 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the loop as asked; prints the figures at the end."""
     refuse_below_one(args, "every", "frames")
+    if args.class_choice is not None and not args.class_choice.strip():
+        raise FastcamError("--class is empty; give a name or an index, or leave it out")
     if args.json is not None:
         check_json_path(args.json)
     refuse_overwriting([args.model, args.input], [*args.outputs, *([args.json] if args.json else [])])

@@ -375,3 +375,8 @@ def test_a_label_is_printed_as_one_plain_line(tmp_path: Path, capsys: pytest.Cap
     assert line.isprintable()
     assert "long …" in line or "…" in line
     assert len(line) < 200
+
+
+def test_an_empty_class_is_none(graft: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(graft), "test://", "null://", "--class", " "]) == 2
+    assert "--class is empty" in capsys.readouterr().err
