@@ -118,6 +118,12 @@ print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
     assert not imported & WORKSTATION_ONLY
 
 
+@pytest.mark.parametrize("package", ["fastcam_runtime", "fastcam_export"])
+def test_the_packages_can_be_run(package: str) -> None:
+    done = subprocess.run([sys.executable, "-m", package, "--version"], capture_output=True, text=True)
+    assert done.stdout.startswith("fastcam ")
+
+
 def test_a_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
     graft = save_graft(tmp_path / "graft.onnx")
     program = f"{shlex.quote(sys.executable)} -m fastcam_runtime.cli"

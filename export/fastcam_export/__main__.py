@@ -1,0 +1,7 @@
+"""`python -m fastcam_export` is `fastcam`."""
+
+import sys
+
+from fastcam_runtime.cli import main
+
+sys.exit(main())
