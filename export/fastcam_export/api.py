@@ -11,11 +11,10 @@ import onnx
 from fastcam_runtime.contract import Metadata
 
 from .check import check
-from .errors import GraftError
 from .graft import graft_branch
-from .load import Source, load
+from .load import load
 from .options import Options
-from .save import Draft, draft
+from .save import Draft, check_target, draft, refuse_source
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Exported:
     path: Path
     metadata: Metadata
     notes: tuple[str, ...]
-    """What was changed in the network's form on the way, e.g. an upgraded opset."""
+    """What to know of the way: a change of the network's form, e.g. an upgraded opset, or an idle option."""
 
 
 def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto:
@@ -54,7 +53,9 @@ def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto
 
 
 def export(model: Any, target: str | Path, *, example: Any = None, **options: Any) -> Exported:
-    """Graft a model and write it to `target`. An existing file is replaced only by a checked new one.
+    """Graft a model and write it to `target`.
+
+    An existing file is replaced only if it is an `.onnx`, and only by a checked new one.
 
     Args:
         model: As in `graft`.
@@ -65,8 +66,9 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
     Raises:
         FastcamError: Nothing was written.
     """
-    wanted = Options(**options)
     target = Path(target)
+    check_target(target, options.get("labels"))
+    wanted = Options(**options)
     with draft(target) as files:
         original, result = _write(files, model, example, wanted)
         # The model in memory is garbage now, with cycles: the check needs that memory for its sessions.
@@ -79,13 +81,8 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
 def _write(files: Draft, model: Any, example: Any, wanted: Options) -> tuple[Path, Exported]:
     """Write the draft, and the original beside it where it has no file of its own; forget both."""
     source = load(model, example=example, input_shape=wanted.input_shape)
-    _refuse_overwriting(source, files.target)
-    original = source.path or files.keep("original.onnx", source.proto)
+    refuse_source(files.target, source.path)
+    original = source.path or files.keep(source.proto)
     grafted = graft_branch(source, wanted)
     files.write(grafted.proto, source.path.parent if source.path is not None else None)
     return original, Exported(files.target, grafted.metadata, grafted.notes)
-
-
-def _refuse_overwriting(source: Source, target: Path) -> None:
-    if source.path is not None and target.exists() and target.samefile(source.path):
-        raise GraftError(f"{target} is the source file itself: name another file for the result")

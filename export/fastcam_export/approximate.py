@@ -39,6 +39,8 @@ def thin(taps: Sequence[Tap], weights: Sequence[float], share: float | Sequence[
     Raises:
         GraftError: A share is not between 0 and 1, their number is wrong, or nothing would be left.
     """
+    if isinstance(share, str):
+        raise GraftError(f"channel_share must be a number, or a list of one per scale, not {share!r}")
     shares = [float(share)] * len(taps) if isinstance(share, int | float) else [float(s) for s in share]
     if len(shares) != len(taps):
         raise GraftError(f"{len(shares)} channel shares for {len(taps)} scales")

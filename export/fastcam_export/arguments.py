@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fastcam_runtime.contract import PREPROCESS, RESIZE
 
-from .errors import GraftError
 from .labels import read_labels
 from .normalize import NORMALIZATIONS
 from .statistics import STATISTICS
 from .weights import PRESETS
 
 MODEL_HELP = "file.onnx, torchvision:NAME, timm:NAME, or package.module:factory"
+
+
+_OPTION = re.compile(r"--[a-z][a-z-]*")
+_NEGATIVE = re.compile(r"-[\d.]")
+
+
+def attach_negative(argv: Sequence[str]) -> list[str]:
+    """`--weights -1,1` as `--weights=-1,1`: argparse would take such a value for an option of its own."""
+    attached: list[str] = []
+    for word in argv:
+        if attached and _NEGATIVE.match(word) and _OPTION.fullmatch(attached[-1]):
+            attached[-1] += f"={word}"
+        else:
+            attached.append(word)
+    return attached
 
 
 def add_map_options(command: argparse.ArgumentParser) -> None:
@@ -43,18 +59,19 @@ def map_options(args: argparse.Namespace) -> dict[str, Any]:
     """The options of the graft that `add_map_options` asked for.
 
     Raises:
-        GraftError: The labels cannot be read, or the shape is no shape.
+        GraftError: The labels cannot be read.
     """
     return {
         "statistic": args.statistic,
         "normalize": args.normalize,
-        "weights": _numbers_or_name(args.weights),
+        "weights": args.weights,
         "epsilon": args.epsilon,
+        # Once, here: a pipe cannot be read again for every form that is tuned.
         "labels": read_labels(args.labels) if args.labels else None,
         "preprocess": args.preprocess,
         "resize": args.resize,
         "taps": args.taps,
-        "input_shape": parse_shape(args.input_shape),
+        "input_shape": args.input_shape,
     }
 
 
@@ -62,28 +79,3 @@ def default_target(model: str, ending: str = "fastcam") -> Path:
     """Beside the user, not beside the source: the source's folder may not be theirs."""
     name = model.rpartition(":")[2] if not model.endswith(".onnx") else Path(model).stem
     return Path(f"{name}-{ending}.onnx")
-
-
-def parse_shape(text: str | None) -> list[int] | None:
-    """`1,3,224,224` as numbers.
-
-    Raises:
-        GraftError: They are not whole numbers.
-    """
-    if text is None:
-        return None
-    try:
-        return [int(part) for part in text.replace("x", ",").split(",")]
-    except ValueError:
-        raise GraftError(
-            f"--input-shape {text}: four whole numbers are needed, such as 1,3,224,224"
-        ) from None
-
-
-def _numbers_or_name(text: str | None) -> str | list[float] | None:
-    if text is None or text in PRESETS:
-        return text
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        return text  # the graft names the presets in its error

@@ -8,27 +8,28 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fastcam_runtime.arguments import parse
-from fastcam_runtime.contract import OUTPUTS
+from fastcam_runtime.contract import OUTPUTS, TapInfo
 
 from .api import export
 from .arguments import (
     MODEL_HELP,
     add_analysis_options,
     add_map_options,
+    attach_negative,
     default_target,
     map_options,
-    parse_shape,
 )
 from .demo import command as demo_command
 from .inspection import describe
 from .interruption import interrupted_once
 from .options import CAM_METHODS, Options
+from .save import check_target
 from .tune import command as tune_command
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one of the workstation's commands; `argv` starts with its name."""
-    args = parse(*_parsers(), argv)
+    args = parse(*_parsers(), attach_negative(argv))
     with interrupted_once():
         code: int | None = args.handler(args)
     return code or 0
@@ -78,16 +79,24 @@ def _add_inspect(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _export(args: argparse.Namespace) -> None:
     out = args.out or default_target(args.model)
+    check_target(out, args.labels)
     exported = export(
-        args.model, out, outputs=tuple(args.outputs.split(",")), cam=args.cam, inline=args.inline,
-        **map_options(args),
-    )  # fmt: skip
+        args.model, out, outputs=args.outputs, cam=args.cam, inline=args.inline, **map_options(args)
+    )
     for note in exported.notes:
         print(f"note: {note}", file=sys.stderr)
-    taps = exported.metadata.taps
-    scales = ", ".join(f"{tap.shape[2] or '?'}×{tap.shape[3] or '?'}" for tap in taps)
-    print(f"{out}: {len(taps)} scales ({scales}), outputs {', '.join(exported.metadata.outputs)}")
+    scales = _sizes(exported.metadata.taps)
+    print(f"{out}: {scales}, outputs {', '.join(exported.metadata.outputs)}")
+
+
+def _sizes(taps: Sequence[TapInfo]) -> str:
+    """`2 scales (16×16, 8×8)`, or in words where the network leaves height and width free."""
+    sizes = [tap.shape[2:] for tap in taps]
+    if not any(side for size in sizes for side in size):
+        return f"{len(taps)} scales of free size"
+    listed = ", ".join("×".join(str(side or "free") for side in size) for size in sizes)
+    return f"{len(taps)} scales ({listed})"
 
 
 def _inspect(args: argparse.Namespace) -> None:
-    print(describe(args.model, Options(taps=args.taps, input_shape=parse_shape(args.input_shape))))
+    print(describe(args.model, Options(taps=args.taps, input_shape=args.input_shape)))

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import math
+import operator
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
 from typing import Any
 
-from fastcam_runtime.contract import CLASS_OUTPUTS, OUTPUTS, RESIZE, Preprocess
+from fastcam_runtime.contract import CLASS_OUTPUTS, OUTPUTS, RESIZE, Preprocess, output_names
 from fastcam_runtime.errors import closest
 
 from .errors import GraftError
+from .labels import read_labels
 from .normalize import NORMALIZATIONS
 from .statistics import STATISTICS
 
 CAM_METHODS = ("gradcam++", "gradcam")
+_WORDS = {name: word for word in OUTPUTS for name in output_names((word,), scales=0)}
+"""The words of `OUTPUTS` by the name that the output has in the file."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `graft`; see `fastcam export --help` for the same on the command line."""
+    """The options of `graft`; see `fastcam export --help` for the same on the command line.
+
+    Lists may also be given as text, the way the command line takes them: `outputs="saliency_map,cam"`.
+    """
 
     outputs: Sequence[str] = ("saliency_map",)
     """Any of `saliency_map`, `scales`, `lovi`, `cam`, `fastcam`, `nonclass`."""
@@ -37,30 +48,102 @@ class Options:
     input_shape: Sequence[int] | None = None
     """N,C,H,W (or N,H,W,C) for dimensions that the model leaves free."""
     labels: Sequence[str] | None = None
+    """The class names, or the path of a file with them."""
     preprocess: str | Preprocess | Mapping[str, Any] | None = None
     resize: str = "stretch"
     inline: bool = False
     """Plain operators instead of functions of the domain `fastcam`, for consumers that know no functions."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.outputs, str):
-            object.__setattr__(self, "outputs", tuple(self.outputs.split(",")))
-        if not self.outputs:
-            raise GraftError(f"no outputs asked for: name some of {', '.join(OUTPUTS)}")
-        for name in self.outputs:
-            _one_of("output", name, OUTPUTS)
+        for name, read in _READ.items():
+            object.__setattr__(self, name, read(getattr(self, name)))
         _one_of("statistic", self.statistic, STATISTICS)
         _one_of("normalisation", self.normalize, NORMALIZATIONS)
         _one_of("class map", self.cam, CAM_METHODS)
         _one_of("resize", self.resize, RESIZE)
-        if not 0 < self.epsilon < 1:
-            raise GraftError(f"epsilon must be between 0 and 1, not {self.epsilon}")
 
     @property
     def class_maps(self) -> bool:
         return any(name in CLASS_OUTPUTS for name in self.outputs)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was asked for, but has no effect."""
+        if self.class_maps or self.cam == CAM_METHODS[0]:
+            return ()
+        return (f"cam {self.cam} has no effect: none of {', '.join(CLASS_OUTPUTS)} is among the outputs",)
+
 
 def _one_of(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
-        raise GraftError(f"no {what} named '{name}'{closest(name, known)}; there are {', '.join(known)}")
+        raise GraftError(f"no {what} named '{name}'{closest(str(name), known)}; there are {', '.join(known)}")
+
+
+def _split(given: Any) -> tuple[Any, ...]:
+    """The words of a text, without the blanks around them; anything else as it is."""
+    if isinstance(given, str):
+        return tuple(word.strip() for word in given.split(",")) if given.strip() else ()
+    return tuple(given or ())
+
+
+def _outputs(given: Any) -> tuple[str, ...]:
+    words = tuple(_WORDS.get(name, name) for name in _split(given))
+    if not words:
+        raise GraftError(f"no outputs asked for: name some of {', '.join(OUTPUTS)}")
+    for word in words:
+        _one_of("output", word, OUTPUTS)
+    return words
+
+
+def _taps(given: Any) -> str | tuple[str, ...]:
+    if given == "auto":
+        return "auto"
+    names = _split(given)
+    if not names:
+        raise GraftError("taps is empty: name tensors, shallow to deep, or auto")
+    for name in names:
+        if names.count(name) > 1:
+            raise GraftError(f"taps: '{name}' is named twice")
+    return names
+
+
+def _epsilon(given: Any) -> float:
+    if not isinstance(given, Real) or not 0 < float(given) < 1:
+        raise GraftError(f"epsilon must be a number between 0 and 1, not {given!r}")
+    return float(given)
+
+
+def _cam_epsilon(given: Any) -> float:
+    if not isinstance(given, Real) or not 0 <= float(given) < math.inf:
+        raise GraftError(f"cam_epsilon must be a number, 0 or more, not {given!r}")
+    return float(given)
+
+
+def _labels(given: Any) -> tuple[str, ...] | None:
+    if isinstance(given, str | os.PathLike):
+        return read_labels(Path(given))
+    return tuple(given) if given is not None else None
+
+
+def _input_shape(given: Any) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    try:
+        text = isinstance(given, str)
+        shape = tuple(map(int, given.replace("x", ",").split(",")) if text else map(operator.index, given))
+    except (TypeError, ValueError):
+        raise GraftError(f"input shape {given}: four whole numbers are needed, such as 1,3,224,224") from None
+    if len(shape) != 4 or any(side < 1 for side in shape):
+        listed = ",".join(map(str, shape))
+        raise GraftError(f"input shape {listed}: four positive numbers are needed, N,C,H,W or N,H,W,C")
+    return shape
+
+
+_READ = {
+    "outputs": _outputs,
+    "taps": _taps,
+    "epsilon": _epsilon,
+    "cam_epsilon": _cam_epsilon,
+    "labels": _labels,
+    "input_shape": _input_shape,
+}

@@ -41,5 +41,4 @@ def plan(source: Source, options: Options) -> Plan:
     shapes = concrete_shapes(model, ends)
     if options.taps == "auto":
         return Plan(model, ends, find_taps(ends, shapes))
-    names = options.taps.split(",") if isinstance(options.taps, str) else options.taps
-    return Plan(model, ends, named_taps(model, names, ends, shapes))
+    return Plan(model, ends, named_taps(model, options.taps, ends, shapes))

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import onnx
 
@@ -15,21 +16,26 @@ from .errors import GraftError
 from .load.onnx_file import external_files
 from .streaming import write_model
 
+SUFFIX = ".onnx"
+
 
 class Draft:
     """A model under way to its place: it lies in a hidden folder beside the target until `publish`."""
 
     def __init__(self, target: Path, folder: Path) -> None:
+        # A folder for each, so that no name of a target can be the original's.
+        self._folder, kept = folder / "draft", folder / "kept"
+        self._folder.mkdir()
+        kept.mkdir()
+        self._original = kept / "original.onnx"
         self.target = target
-        self.model = folder / target.name
-        self._folder = folder
+        self.model = self._folder / target.name
         self._data: list[str] = []
 
-    def keep(self, name: str, proto: onnx.ModelProto) -> Path:
-        """Write a model that is needed only until the draft is checked."""
-        path = self._folder / name
-        write_model(proto, path)
-        return path
+    def keep(self, proto: onnx.ModelProto) -> Path:
+        """Write the original, which is needed only until the draft is checked."""
+        write_model(proto, self._original)
+        return self._original
 
     def write(self, proto: onnx.ModelProto, data_folder: Path | None) -> None:
         """Write the model, and a copy `TARGET.data` of its external weights.
@@ -58,14 +64,50 @@ def draft(target: Path) -> Iterator[Draft]:
     """A draft of the file `target`. Whatever happens, nothing but a published result stays behind.
 
     Raises:
-        GraftError: The folder is missing or not writable, or the disk is full.
+        GraftError: The folder is not writable, or the disk is full.
     """
-    if not target.parent.is_dir():
-        raise GraftError(f"cannot write {target}: there is no folder {target.parent}")
+    # On the target's own file system, so that the last step is a rename.
+    with _naming(target), tempfile.TemporaryDirectory(prefix=".fastcam-", dir=target.parent) as folder:
+        yield Draft(target, Path(folder))
+
+
+def check_target(target: Path, labels: Any = None) -> None:
+    """Refuse a place that no model can be written to, and one that holds something else than a model.
+
+    Args:
+        target: The file to make.
+        labels: The labels as the user gave them; a path among other things.
+
+    Raises:
+        GraftError: There is no such folder, or `target` is a folder, a file of another kind, or the labels.
+    """
+    with _naming(target):
+        if not target.parent.is_dir():
+            raise GraftError(f"cannot write {target}: there is no folder {target.parent}")
+        if target.is_dir():
+            raise GraftError(f"{target}: is a folder, not a file")
+        if not target.exists():
+            return
+        if isinstance(labels, str | os.PathLike) and os.path.exists(labels) and target.samefile(labels):
+            raise GraftError(f"{target}: is the labels file itself; name another output")
+        if target.suffix.lower() != SUFFIX:
+            raise GraftError(f"{target}: there is a file that is no {SUFFIX}; name another output")
+
+
+def refuse_source(target: Path, source: Path | None) -> None:
+    """Refuse to replace the file that the model came from, if it came from one.
+
+    Raises:
+        GraftError: `target` is that file.
+    """
+    if source is not None and target.exists() and target.samefile(source):
+        raise GraftError(f"{target} is the source file itself: name another file for the result")
+
+
+@contextlib.contextmanager
+def _naming(target: Path) -> Iterator[None]:
     try:
-        # On the target's own file system, so that the last step is a rename.
-        with tempfile.TemporaryDirectory(prefix=".fastcam-", dir=target.parent) as folder:
-            yield Draft(target, Path(folder))
+        yield
     except OSError as error:
         raise GraftError(f"cannot write {target}: {error.strerror or error}") from error
 

@@ -137,10 +137,10 @@ def find_taps(ends: Ends, shapes: Shapes) -> list[Tap]:
 
 
 def named_taps(model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes) -> list[Tap]:
-    """The taps that the user names, in the given order.
+    """The taps that the user names, shallow to deep.
 
     Raises:
-        GraftError: A name is unknown, or its tensor has no picture's layout.
+        GraftError: A name is unknown, its tensor has no picture's layout, or the order is another.
     """
     usable = {candidate.name: candidate for candidate in candidates(ends, shapes)}
     taps = []
@@ -152,6 +152,10 @@ def named_taps(model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes
                 f"larger than the picture, on the way from '{ends.image.name}' to '{ends.scores.name}'"
             )
         taps.append(_tap(usable[name], "named by the user"))
+    in_order = [name for name in usable if name in names]
+    if in_order != list(names):
+        # Not sorted in silence: the weights, too, are given from shallow to deep.
+        raise GraftError(f"taps {','.join(names)} are not from shallow to deep: name {','.join(in_order)}")
     return taps
 
 

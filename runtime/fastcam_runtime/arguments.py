@@ -24,15 +24,12 @@ def parse(
     command = commands.get(argv[0]) if argv else None
     if command is None:
         _check(parser, argv[:1], " before a command")
-    else:
-        _check(command, argv[1:])
-    args, rest = parser.parse_known_args(argv)
-    # argparse takes all outputs at the first of them; those behind an option are left over.
-    if rest and "outputs" in args:
-        args.outputs = [*args.outputs, *rest]
-    elif rest:
-        (command or parser).error(f"too many arguments: {' '.join(rest)}")
-    return args
+        return parser.parse_args(argv)
+    _check(command, argv[1:])
+    if "--" in argv:
+        return command.parse_args(argv[1:])
+    # An output may stand behind an option; argparse offers that for one command alone, and without `--`.
+    return command.parse_intermixed_args(argv[1:])
 
 
 def _check(parser: argparse.ArgumentParser, argv: Sequence[str], where: str = "") -> None:

@@ -53,7 +53,7 @@ class Finished:
     def __init__(self, folder: Path) -> None:
         self.out = folder / "a demo"
         arguments = ["--out", self.out, "--frames", FRAMES, "--size", "160x120"]
-        arguments += ["--threads", 1, "--rounds", 3]
+        arguments += ["--threads", 1, "--rounds", 6]
         environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
         self.process = subprocess.run(
             [sys.executable, "-c", BARE_MACHINE, "demo", *map(str, arguments)],
@@ -124,7 +124,7 @@ def test_the_map_is_on_the_subject(model: Model, index: int, label: str, box: Bo
 
 
 def test_latency_compares_three_variants(demo: Finished) -> None:
-    variants = compare(default_model(), demo.out / MODEL, rounds=2)
+    variants = compare(default_model(), demo.out / MODEL, rounds=6)
     outputs = [[output.name for output in variant.session.get_outputs()] for variant in variants]
     assert outputs == [["logits"], ["logits", "saliency_map"], ["logits", *MAPS]]
     assert [len(variant.samples) for variant in variants] == [2, 2, 2]
@@ -290,7 +290,7 @@ def wait_for_video(out: Path) -> None:
     ("arguments", "message"),
     [
         (["--frames", "0"], "--frames 0: at least 1 is needed"),
-        (["--rounds", "0"], "--rounds 0: at least 1 is needed"),
+        (["--rounds", "5"], "5 rounds: at least 6 are needed"),
         (["--size", "0x10"], "size 0x10 is not between"),
         (["--threads", "0"], "0 threads: at least 1 is needed"),
     ],
@@ -312,7 +312,7 @@ def test_a_place_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert file.read_text() == "mine"
     taken = tmp_path / "taken"
     (taken / "sheet.png").mkdir(parents=True)
-    small = ["--frames", "2", "--size", "32x24", "--rounds", "1", "--threads", "1"]
+    small = ["--frames", "2", "--size", "32x24", "--rounds", "6", "--threads", "1"]
     assert main(["demo", "--out", str(taken), *small]) == 2
     assert f"{taken / 'sheet.png'}: Is a directory" in capsys.readouterr().err
     assert not [path for path in taken.iterdir() if path.name.startswith(".")]

@@ -331,7 +331,7 @@ def costs(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
-    code = main(["tune", *map(str, argv), "--threads", "1", "--rounds", "5", "--no-native"])
+    code = main(["tune", *map(str, argv), "--threads", "1", "--rounds", "6", "--no-native"])
     out, err = capsys.readouterr()
     return code, out, err
 
@@ -468,7 +468,7 @@ def test_mistakes(
     filled = [part.format(tmp=tmp_path, plain=plain) for part in argv]
     images = [] if "--images" in argv else ["--images", "test://?frames=1"]
     out = [] if "--out" in argv else ["--out", str(tmp_path / "out.onnx")]
-    code = main(["tune", str(plain), "--rounds", "2", "--no-native", *images, *out, *filled])
+    code = main(["tune", str(plain), "--rounds", "6", "--no-native", *images, *out, *filled])
     printed, err = capsys.readouterr()
     assert (code, printed) == (2, "")
     assert message in err
@@ -523,7 +523,7 @@ def converse(argv: Sequence[object], answers: str, folder: Path) -> tuple[int, s
 
 
 def test_a_terminal_is_asked(plain: Path, tmp_path: Path) -> None:
-    argv = (plain, "--budget", "99999999%", "--rounds", "2", "--images", "test://?frames=1", "--no-native")
+    argv = (plain, "--budget", "99999999%", "--rounds", "6", "--images", "test://?frames=1", "--no-native")
     code, shown = converse(argv, "half-9\n\n", tmp_path)
     assert "Write which form, or none? [functions]" in shown
     assert "no form named 'half-9'" in shown

@@ -50,7 +50,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(args: argparse.Namespace) -> None:
     """Run the demo and print what it has to tell."""
-    refuse_below_one(args, "frames", "rounds")
+    refuse_below_one(args, "frames")
     options = DemoOptions(args.out, args.frames, args.size, args.threads, args.rounds)
     with Progress(sys.stderr) as progress:
         text = show(options, progress)

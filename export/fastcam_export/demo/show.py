@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fastcam_models import default_model
 from fastcam_runtime import Explainer, FastcamError, SinkError, contract
-from fastcam_runtime.bench import WARM_UP
+from fastcam_runtime.bench import WARM_UP, BenchOptions
 from fastcam_runtime.model import Model
 from fastcam_runtime.sinks.atomic import prepare_folder
 from fastcam_runtime.sinks.images import save_image
@@ -42,9 +42,9 @@ class DemoOptions:
     """Runs of each variant for the latencies."""
 
     def __post_init__(self) -> None:
-        for name, value in (("frames", self.frames), ("rounds", self.rounds)):
-            if value < 1:
-                raise FastcamError(f"{name} is {value}: at least 1 is needed")
+        if self.frames < 1:
+            raise FastcamError(f"frames is {self.frames}: at least 1 is needed")
+        BenchOptions(rounds=self.rounds)  # refuses too few
 
 
 def show(options: DemoOptions, progress: Progress) -> str:

@@ -85,8 +85,10 @@ def find_value(model: ir.Model, name: str) -> ir.Value:
     """The tensor of that name.
 
     Raises:
-        GraftError: There is none; the message lists the closest names.
+        GraftError: There is none, with the closest names; or it is an input, which no node computes.
     """
+    if any(name == value.name for value in model.graph.inputs):
+        raise GraftError(f"'{name}' is an input of the model and cannot be tapped: name a tensor behind it")
     values = {value.name or "": value for node in model.graph for value in node.outputs}
     if name not in values:
         raise GraftError(f"no tensor named '{name}'{closest(name, values)}")
@@ -120,14 +122,9 @@ def _layout_and_shape(
 ) -> tuple[str, tuple[int, int, int, int]]:
     dims = _dims(image)
     if asked is not None:
-        if len(asked) != 4 or any(d < 1 for d in asked):
-            raise GraftError(
-                f"input shape {_comma(asked)}: four positive numbers are needed, N,C,H,W or N,H,W,C"
-            )
         if any(have not in (None, want) for have, want in zip(dims, asked, strict=True)):
-            raise GraftError(
-                f"input shape {_comma(asked)} contradicts '{image.name}', which is {_show(image)}"
-            )
+            listed = ",".join(map(str, asked))
+            raise GraftError(f"input shape {listed} contradicts '{image.name}', which is {_show(image)}")
         dims = list(asked)
     layout = _layout(dims, path)
     channel = 1 if layout == "NCHW" else 3
@@ -156,7 +153,3 @@ def _conv_channels(path: list[ir.Node]) -> int | None:
             per_group = node.inputs[1].shape[1]
             return per_group * node.attributes.get_int("group", 1) if isinstance(per_group, int) else None
     return None
-
-
-def _comma(shape: Sequence[int]) -> str:
-    return ",".join(str(d) for d in shape)

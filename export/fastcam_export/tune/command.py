@@ -15,11 +15,11 @@ from fastcam_runtime.report import check_json_path, write_json
 
 from ..api import export
 from ..arguments import MODEL_HELP, add_map_options, default_target, map_options
-from ..errors import GraftError
 from ..load import load
 from ..options import Options
 from ..plan import plan
 from ..progress import Progress
+from ..save import check_target, refuse_source
 from ..streaming import write_model
 from . import report
 from .budget import Budget
@@ -84,8 +84,9 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print the table, ask, write; returns the exit code."""
     budget = Budget.parse(args.budget)
     options = BenchOptions(threads=args.threads, rounds=args.rounds, native=args.native)
-    graft_options = map_options(args)
     out = args.out or default_target(args.model, "tuned")
+    check_target(out, args.labels)
+    graft_options = map_options(args)
     if args.json is not None:
         check_json_path(args.json)
     pictures = read_pictures(args.images)
@@ -116,10 +117,7 @@ def _plain_file(
     """
     options = Options(**graft_options)
     source = load(model, input_shape=options.input_shape)
-    if not out.parent.is_dir():
-        raise GraftError(f"cannot write {out}: there is no folder {out.parent}")
-    if source.path is not None and out.exists() and out.samefile(source.path):
-        raise GraftError(f"{out} is the source file itself: name another file for the result")
+    refuse_source(out, source.path)
     for note in source.notes:
         print(f"note: {note}", file=sys.stderr)
     shapes = [tap.shape for tap in plan(source, options).taps]

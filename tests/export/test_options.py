@@ -1,0 +1,165 @@
+"""Options as people write them: text or lists, the same in Python and on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from fastcam_export import GraftError, Options, export, graft
+from fastcam_runtime.cli import main
+from fastcam_runtime.contract import METADATA_KEY, Metadata
+from networks import small_cnn
+
+LABELS = tuple("abcdefghij")
+
+
+def metadata_of(model: onnx.ModelProto) -> Metadata:
+    (text,) = [entry.value for entry in model.metadata_props if entry.key == METADATA_KEY]
+    return Metadata.from_json(text)
+
+
+def exported(tmp_path: Path, *argv: str, inputs: str = "float[1,3,64,64] input") -> tuple[int, Path]:
+    source, target = tmp_path / "plain.onnx", tmp_path / "out.onnx"
+    onnx.save(small_cnn(inputs), source)
+    return main(["export", str(source), str(target), *argv]), target
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+@pytest.mark.parametrize("text", ["\n".join(LABELS), json.dumps(LABELS)])
+def test_labels_may_be_a_file(text: str, kind: type, tmp_path: Path) -> None:
+    path = tmp_path / "labels.txt"
+    path.write_text(text)
+    assert metadata_of(graft(small_cnn(), labels=kind(path))).labels == LABELS
+    with pytest.raises(GraftError, match=r"cannot read the labels .*other\.txt"):
+        graft(small_cnn(), labels=kind(tmp_path / "other.txt"))
+
+
+@pytest.mark.parametrize("weights", ["1,2,4", "1, 2, 4", [1, 2, 4], np.array([1, 2, 4])])
+def test_weights_may_be_text(weights: Any) -> None:
+    assert [tap.weight for tap in metadata_of(graft(small_cnn(), weights=weights)).taps] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    "shape", ["1,3,32,48", "1, 3, 32, 48", "1x3x32x48", [1, 3, 32, 48], np.array([1, 3, 32, 48])]
+)
+def test_the_input_shape_may_be_text(shape: Any) -> None:
+    image = metadata_of(graft(small_cnn("float[N,3,H,W] input"), input_shape=shape)).image
+    assert (image.height, image.width) == (32, 48)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        "saliency_map, cam",
+        ["saliency_map", "cam"],
+        "saliency_map,saliency_cam",
+        ["saliency_cam", "saliency_map"],
+    ],
+)
+def test_outputs_by_word_or_by_their_name_in_the_file(outputs: Any, tmp_path: Path) -> None:
+    expected = ("saliency_map", "saliency_cam")
+    assert metadata_of(graft(small_cnn(), outputs=outputs)).outputs == expected
+    if isinstance(outputs, str):
+        code, target = exported(tmp_path, "--outputs", outputs)
+        assert code == 0
+        assert metadata_of(onnx.load(target)).outputs == expected
+
+
+def test_taps_may_have_blanks_between_them() -> None:
+    assert [tap.name for tap in metadata_of(graft(small_cnn(), taps="a1, a3")).taps] == ["a1", "a3"]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert metadata_of(graft(small_cnn(), epsilon=np.float32(0.5))).epsilon == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": "1e-3"}, "epsilon must be a number between 0 and 1, not '1e-3'"),
+        ({"epsilon": float("nan")}, "epsilon must be a number between 0 and 1, not nan"),
+        ({"cam_epsilon": "0"}, "cam_epsilon must be a number, 0 or more, not '0'"),
+        ({"channel_share": "0.5"}, "channel_share must be a number, or a list of one per scale, not '0.5'"),
+        ({"outputs": ""}, "no outputs asked for: name some of saliency_map, "),
+        ({"outputs": ["cam", 5]}, "no output named '5'; there are saliency_map, "),
+        ({"statistic": None}, "no statistic named 'None'"),
+        ({"weights": "1,b,3"}, "no weights named '1,b,3': use one of prior, equal, linear, or a list"),
+        ({"weights": [1, "b", 3]}, "no weights in [1, 'b', 3]: use one of prior, equal, linear, or a list"),
+        ({"weights": 5}, "no weights in 5: use one of prior, equal, linear, or a list"),
+        ({"input_shape": [1, 3, "a", 4]}, "input shape [1, 3, 'a', 4]: four whole numbers are needed"),
+        ({"input_shape": [1, 3, 64.5, 64]}, "input shape [1, 3, 64.5, 64]: four whole numbers are needed"),
+        ({"input_shape": 224}, "input shape 224: four whole numbers are needed, such as 1,3,224,224"),
+        ({"input_shape": "-1,3,64,64"}, "input shape -1,3,64,64: four positive numbers are needed"),
+        ({"taps": []}, "taps is empty: name tensors, shallow to deep, or auto"),
+        ({"taps": " "}, "taps is empty"),
+        ({"taps": "a1,a2,a1"}, "taps: 'a1' is named twice"),
+        ({"taps": ["a3", "a1", "a2"]}, "taps a3,a1,a2 are not from shallow to deep: name a1,a2,a3"),
+        ({"taps": "input,a1"}, "'input' is an input of the model and cannot be tapped: name a tensor behind"),
+        ({"preprocess": {"foo": 1}}, "preprocess has no key 'foo'; there are order, mean, std"),
+        ({"preprocess": '{"maen": [1, 2, 3]}'}, "preprocess has no key 'maen'; closest: mean; there are"),
+        ({"preprocess": '{"mean": 1}'}, 'preprocess: mean is 1, not a list of numbers as in {"order": '),
+        ({"preprocess": '{"mean": "123"}'}, 'preprocess: mean is "123", not a list of numbers'),
+        ({"preprocess": '{"mean": [1, 2, 3]}'}, "preprocess lacks std; it looks like"),
+        ({"preprocess": "[1, 2]"}, "preprocess '[1, 2]' has no keys and values such as"),
+        ({"preprocess": "caffe"}, "preprocess 'caffe' is neither one of imagenet, unit, signed, raw255 nor"),
+    ],
+)  # fmt: skip
+def test_mistakes(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(GraftError) as refusal:
+        graft(small_cnn(), **options)
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_files_own_preprocess_may_say_more() -> None:
+    model = small_cnn()
+    described = {"mean": [1, 2, 3], "std": [1, 1, 1], "size": 64}
+    model.metadata_props.add(key="preprocess", value=json.dumps(described))
+    assert metadata_of(graft(model)).preprocess.mean == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--weights", "-1,1,1"], "weights must be finite, not negative, and not all zero"),
+        (["--weights", "-.5,1,1"], "weights must be finite, not negative, and not all zero"),
+        (["--epsilon", "-1e-3"], "epsilon must be a number between 0 and 1, not -0.001"),
+        (["--input-shape", "-1,3,64,64"], "input shape -1,3,64,64: four positive numbers are needed"),
+    ],
+)
+def test_negative_numbers_reach_their_check(
+    argv: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exported(tmp_path, *argv)[0] == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_class_map_that_nobody_asked_for_is_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = "note: cam gradcam has no effect: none of cam, fastcam, nonclass is among the outputs\n"
+    assert exported(tmp_path, "--cam", "gradcam")[0] == 0
+    assert capsys.readouterr().err == note
+    assert exported(tmp_path, "--cam", "gradcam", "--outputs", "fastcam")[0] == 0
+    assert capsys.readouterr().err == ""
+    assert export(small_cnn(), tmp_path / "out.onnx").notes == ()
+    assert Options(cam="gradcam").notes == (note.removeprefix("note: ").rstrip(),)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "scales"),
+    [
+        ("float[N,3,H,W] input", "3 scales of free size, outputs saliency_map"),
+        ("float[N,3,H,64] input", "3 scales (free×32, free×16, free×8), outputs saliency_map"),
+    ],
+)
+def test_free_sizes_are_said_in_words(
+    inputs: str, scales: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, target = exported(tmp_path, inputs=inputs)
+    assert code == 0
+    assert f"{target}: {scales}\n" == capsys.readouterr().out
