@@ -37,7 +37,6 @@ FLOOR = 1e-6
 LARGE = 2**18
 """Elements of a tensor that does not stay in a core's cache from one node to the next."""
 
-
 SCALE = 2.0**40
 """The fourth power of a bounded y times this stays in the middle of float32, and so does its square."""
 BOUND = 32.0
@@ -80,8 +79,7 @@ _LARGE = tuple(
     _Form(f"SmoeScaleLarge{'' if halvings == 0 else 16 << halvings}", 16, halvings, by_turns=True)
     for halvings in (2, 1, 0)
 )
-_EIGHT = _Form("SmoeScale", 8)
-_SMALL = (_EIGHT, _Form("SmoeScaleFour", 4), _Form("SmoeScaleUngrouped", 1))
+_SMALL = (_Form("SmoeScale", 8), _Form("SmoeScaleFour", 4), _Form("SmoeScaleUngrouped", 1))
 
 
 def smoe(
