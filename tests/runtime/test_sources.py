@@ -132,6 +132,7 @@ def test_images_of_a_folder_by_name_with_an_unreadable_one(
     (tmp_path / "empty.jpg").touch()
     (tmp_path / "notes.txt").write_text("no image")
     (tmp_path / "folder.png").mkdir()
+    (tmp_path / ".hidden.png").write_bytes((tmp_path / "a.png").read_bytes())
     source = open_source(f"{tmp_path}/")
     with caplog.at_level(logging.WARNING):
         assert [number_of(image) for image in read_all(source)] == [1, 3, 4]

@@ -32,7 +32,8 @@ def open_files(name: str, options: SourceOptions) -> Source:
     """
     path = Path(name).expanduser()
     if path.is_dir():
-        return ImageFiles(name, _images(path.iterdir(), f"{name}: a folder without images"), options)
+        shown = (file for file in path.iterdir() if not file.name.startswith("."))
+        return ImageFiles(name, _images(shown, f"{name}: a folder without images"), options)
     if path.is_file():
         if path.suffix.lower() in IMAGE_SUFFIXES:
             return ImageFiles(name, [path], options)
