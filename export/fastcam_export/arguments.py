@@ -10,7 +10,6 @@ from typing import Any
 
 from fastcam_runtime.contract import PREPROCESS, RESIZE
 
-from .labels import read_labels
 from .normalize import NORMALIZATIONS
 from .statistics import STATISTICS
 from .weights import PRESETS
@@ -56,18 +55,13 @@ def add_analysis_options(command: argparse.ArgumentParser) -> None:
 
 
 def map_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of the graft that `add_map_options` asked for.
-
-    Raises:
-        GraftError: The labels cannot be read.
-    """
+    """The options of the graft that `add_map_options` asked for, as the user wrote them."""
     return {
         "statistic": args.statistic,
         "normalize": args.normalize,
         "weights": args.weights,
         "epsilon": args.epsilon,
-        # Once, here: a pipe cannot be read again for every form that is tuned.
-        "labels": read_labels(args.labels) if args.labels else None,
+        "labels": args.labels,
         "preprocess": args.preprocess,
         "resize": args.resize,
         "taps": args.taps,

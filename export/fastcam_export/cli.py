@@ -23,7 +23,6 @@ from .demo import command as demo_command
 from .inspection import describe
 from .interruption import interrupted_once
 from .options import CAM_METHODS, Options
-from .save import check_target
 from .tune import command as tune_command
 
 
@@ -79,7 +78,6 @@ def _add_inspect(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _export(args: argparse.Namespace) -> None:
     out = args.out or default_target(args.model)
-    check_target(out, args.labels)
     exported = export(
         args.model, out, outputs=args.outputs, cam=args.cam, inline=args.inline, **map_options(args)
     )

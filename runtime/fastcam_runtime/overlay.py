@@ -62,14 +62,17 @@ class Overlay:
                 f"the map belongs to a frame of {theirs} pixels, not {'×'.join(map(str, size))}"
             )
         geometry = geometry or Geometry.lay((size[0], size[1]), saliency.shape[:2], "stretch")
-        base = to_bgr(to_gray(frame)) if self._gray_frame else to_bgr(frame)
-        if self._alpha == 0.5 and saliency.ndim == 2:
+        halves = self._alpha == 0.5 and saliency.ndim == 2
+        heat = self._coloured(saliency, geometry, self._half_colours if halves else self._colours)
+        if self._gray_frame:
+            base = cv2.cvtColor(to_gray(frame), cv2.COLOR_GRAY2BGR, dst=self._picture)
+        else:
+            base = to_bgr(frame)
+        if halves:
             # Half of the one and half of the other, to half a level, in a third of the time of `addWeighted`.
-            heat = self._coloured(saliency, geometry, self._half_colours)
             np.right_shift(base, 1, out=self._picture)
             cv2.add(self._picture, heat, dst=self._picture)
         else:
-            heat = self._coloured(saliency, geometry, self._colours)
             cv2.addWeighted(base, 1 - self._alpha, heat, self._alpha, 0, dst=self._picture)
         return self._picture
 

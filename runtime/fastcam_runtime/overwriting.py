@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,19 +26,21 @@ def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Pat
             raise SinkError(f"{output}: named twice as an output")
         seen.add(output)
         path = Path(output).expanduser()
-        if "://" not in str(output) and any(_is_written(path, other) for other in read):
+        if "://" not in str(output) and _replaces(path, read):
             what = "holds what is read" if path.is_dir() else "is read"
             raise SinkError(f"{output}: {what} in this run; name another output")
 
 
-def _is_written(output: Path, other: Path) -> bool:
-    """Whether `output` is `other`, or a pattern such as `frames/%04d.png` that some number makes it."""
+def _replaces(output: Path, read: Iterable[Path]) -> bool:
+    """Whether `output`, or what a pattern such as `frames/%04d.png` makes of some number, is in `read`."""
     if output.exists():
-        return output.samefile(other)
+        status = output.stat()
+        return any(os.path.samestat(status, other.stat()) for other in read)
     before, *after = NUMBER.split(output.name)
-    if len(after) != 1 or not output.parent.exists() or not output.parent.samefile(other.parent):
+    if len(after) != 1 or not output.parent.exists():
         return False
-    return re.fullmatch(rf"{re.escape(before)}\d+{re.escape(after[0])}", other.name) is not None
+    named = re.compile(rf"{re.escape(before)}\d+{re.escape(after[0])}")
+    return any(named.fullmatch(other.name) and output.parent.samefile(other.parent) for other in read)
 
 
 def _places(text: str) -> list[Path]:

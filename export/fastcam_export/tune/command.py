@@ -15,6 +15,7 @@ from fastcam_runtime.report import check_json_path, write_json
 
 from ..api import export
 from ..arguments import MODEL_HELP, add_map_options, default_target, map_options
+from ..labels import read_labels
 from ..load import load
 from ..options import Options
 from ..plan import plan
@@ -87,6 +88,9 @@ def run(args: argparse.Namespace) -> int:
     out = args.out or default_target(args.model, "tuned")
     check_target(out, args.labels)
     graft_options = map_options(args)
+    if args.labels is not None:
+        # Once: a pipe cannot be read again for every form that is measured.
+        graft_options["labels"] = read_labels(args.labels)
     if args.json is not None:
         check_json_path(args.json)
     pictures = read_pictures(args.images)

@@ -11,10 +11,10 @@
 #include <string.h>
 
 enum {
-    GROUP = 4,  /* factors of a product */
-    CHUNK = 16, /* pixels that go the slow way together */
-    BLOCK = 256, /* channels after which the mantissas are brought back: their product is below 2^(BLOCK/4) */
-    APART = 16, /* floats of a cache line */
+    GROUP = 4,   /* factors of a product */
+    CHUNK = 16,  /* pixels that go the slow way together */
+    BLOCK = 256, /* channels after which the mantissas are brought back: their product is below 2^(BLOCK/4 + 8) */
+    APART = 16,  /* floats of a cache line */
     EXPONENT_BIAS = 127,
 };
 

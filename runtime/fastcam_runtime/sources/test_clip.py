@@ -54,6 +54,16 @@ class Span:
         return cls(start, end - start, resized, offset, size)
 
     @property
+    def read(self) -> slice:
+        """The pixels of the photo."""
+        return slice(self.start, self.start + self.length)
+
+    @property
+    def shown(self) -> slice:
+        """Those of the resized ones that the frame shows."""
+        return slice(self.offset, self.offset + self.size)
+
+    @property
     def first(self) -> float:
         """Where the frame begins, in the photo's pixels."""
         return self.start + self.offset * self.length / self.resized
@@ -215,15 +225,13 @@ class TestClip(OrderedSource):
     def _photograph(self, view: View) -> Image:
         """The window of the photo at the frame's size: a part of a picture that is a little larger."""
         across, down = view.across, view.down
-        window = self._photos[view.photo][
-            down.start : down.start + down.length, across.start : across.start + across.length
-        ]
+        window = self._photos[view.photo][down.read, across.read]
         # Smaller than the window it is an average: single pixels would flicker.
         interpolation = cv2.INTER_AREA if across.resized < across.length else cv2.INTER_LINEAR
         image = np.asarray(
             cv2.resize(window, (across.resized, down.resized), interpolation=interpolation), np.uint8
         )
-        return image[down.offset : down.offset + down.size, across.offset : across.offset + across.size]
+        return image[down.shown, across.shown]
 
 
 def _load(name: str) -> Image:
