@@ -29,12 +29,11 @@ SUBJECTS = {"chelsea.jpg": CAT_HEAD, "coffee.jpg": CUP_AND_SAUCER}
 
 
 def in_frame(box: Box, view: View, size: tuple[int, int]) -> Box:
-    """A box of the photo as it lies in a frame of `size` (width, height), cut at the frame's edges."""
-    left, top = view.across.first, view.down.first
-    across, down = size[0] / view.across.extent, size[1] / view.down.extent
+    """A box of the photo as it lies in a frame of the clip, of `size` (width, height), cut at its edges."""
+    (across, down), (width, height) = view.scale, size
     return Box(
-        max(0.0, (box.left - left) * across),
-        max(0.0, (box.top - top) * down),
-        min(float(size[0]), (box.right - left) * across),
-        min(float(size[1]), (box.bottom - top) * down),
+        max(0.0, box.left * across - view.left),
+        max(0.0, box.top * down - view.top),
+        min(float(width), box.right * across - view.left),
+        min(float(height), box.bottom * down - view.top),
     )

@@ -1,8 +1,7 @@
-"""The built-in clip: a camera that pans and zooms over two photos, a cat and a cup of espresso."""
+"""The built-in clip: a camera that pans over two photos, a cat and a cup of espresso."""
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,92 +25,67 @@ _ENDLESS_ROUND = 10.0
 _FADE = 0.12
 """The part of a shot in which it is faded in over the one before."""
 
+_WINDOW = 0.85
+"""The size of the camera's window: its part of the largest one of the frame's shape in the photo."""
+
 _KEYS = ("size", "fps", "frames")
 
 
 @dataclass(frozen=True)
-class Span:
-    """One axis of a view: `length` pixels of the photo from `start` on, resized to `resized` pixels, of which
-    the frame shows `size` from `offset` on.
-
-    Edges lie on whole pixels of the resized photo: a resize is three times as fast as a warp to any place.
-    """
-
-    start: int
-    length: int
-    resized: int
-    offset: int
-    size: int
-
-    @classmethod
-    def near(cls, first: float, length: float, size: int, limit: int) -> Span:
-        """The span nearest to `length` pixels from `first` on, of a photo with `limit` pixels."""
-        # Half a pixel on either side has its part in the frame's outermost pixels.
-        start, end = max(0, math.floor(first - 0.5)), min(limit, math.ceil(first + length + 0.5))
-        scale = size / length
-        resized = max(size, round((end - start) * scale))
-        offset = min(round((first - start) * scale), resized - size)
-        return cls(start, end - start, resized, offset, size)
-
-    @property
-    def read(self) -> slice:
-        """The pixels of the photo."""
-        return slice(self.start, self.start + self.length)
-
-    @property
-    def shown(self) -> slice:
-        """Those of the resized ones that the frame shows."""
-        return slice(self.offset, self.offset + self.size)
-
-    @property
-    def first(self) -> float:
-        """Where the frame begins, in the photo's pixels."""
-        return self.start + self.offset * self.length / self.resized
-
-    @property
-    def extent(self) -> float:
-        """How many of the photo's pixels the frame shows."""
-        return self.size * self.length / self.resized
-
-
-@dataclass(frozen=True)
 class View:
-    """What the camera sees: a window of a photo."""
+    """What the camera sees: a window of a photo that was enlarged, or shrunk, once for all frames."""
 
     photo: str
-    across: Span
-    down: Span
+    left: int
+    top: int
+    """The window's place in the enlarged photo; its size is the frame's."""
+    scale: tuple[float, float]
+    """Pixels of the enlarged photo for one of the photo itself, across and down."""
     opacity: float = 1.0
     """Below 1 while one photo is faded into the next."""
 
 
 @dataclass(frozen=True)
-class _Camera:
-    """A window of the frame's shape: its part of the largest that fits, its place in the room left over."""
-
-    x: float
-    y: float
-    zoom: float
-
-    def towards(self, other: _Camera, along: float) -> _Camera:
-        def mix(a: float, b: float) -> float:
-            return a + (b - a) * along
-
-        return _Camera(mix(self.x, other.x), mix(self.y, other.y), mix(self.zoom, other.zoom))
-
-
-@dataclass(frozen=True)
 class _Shot:
+    """A window that moves evenly over a photo: its places, 0…1 of the room there is, across and down."""
+
     photo: str
-    start: _Camera
-    end: _Camera
+    start: tuple[float, float]
+    end: tuple[float, float]
+
+    def place(self, along: float) -> tuple[float, float]:
+        """Where the window is, at 0…1 of the shot."""
+        (x, y), (to_x, to_y) = self.start, self.end
+        return x + (to_x - x) * along, y + (to_y - y) * along
 
 
 _SHOTS = (
-    # In towards the cat's eyes and nose; then from close above the cup out to the whole table.
-    _Shot("chelsea.jpg", _Camera(0.0, 0.5, 1.0), _Camera(0.65, 0.65, 0.64)),
-    _Shot("coffee.jpg", _Camera(0.75, 0.1, 0.66), _Camera(0.0, 0.5, 1.0)),
+    _Shot("chelsea.jpg", (0.0, 0.3), (1.0, 1.0)),
+    _Shot("coffee.jpg", (1.0, 0.1), (0.0, 0.8)),
 )
+
+
+@dataclass(frozen=True)
+class _Photo:
+    """A photo at the size at which the camera's window is as large as the frame."""
+
+    enlarged: Image
+    scale: tuple[float, float]
+
+    @classmethod
+    def load(cls, name: str, frame: tuple[int, int]) -> _Photo:
+        path = PHOTOS / name
+        photo = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR) if path.is_file() else None
+        if photo is None:
+            raise SourceError(f"{path}: a photo of the built-in clip is missing; install fastcam-edge again")
+        height, width = photo.shape[:2]
+        pixel = _WINDOW * min(width / frame[0], height / frame[1])
+        size = (max(frame[0], round(width / pixel)), max(frame[1], round(height / pixel)))
+        # Smaller than the photo it is an average: single pixels would flicker.
+        interpolation = cv2.INTER_AREA if pixel > 1 else cv2.INTER_LINEAR
+        enlarged = np.asarray(cv2.resize(photo, size, interpolation=interpolation), np.uint8)
+        enlarged.flags.writeable = False  # frames are parts of it
+        return cls(enlarged, (size[0] / width, size[1] / height))
 
 
 class TestClip(OrderedSource):
@@ -119,6 +93,9 @@ class TestClip(OrderedSource):
 
     The same index gives the same pixels. `frames=0` never ends; both then, and in a loop, every photo is
     faded in over the one before.
+
+    A frame outside of the fades is a part of a picture that is there, and costs next to nothing: what a loop
+    over the clip takes is the loop's own time. Such frames are read-only.
     """
 
     __test__ = False  # not a class of tests, whatever its name
@@ -146,7 +123,7 @@ class TestClip(OrderedSource):
         self._round = frames or max(1, round(_ENDLESS_ROUND * fps))
         self._end = frames or None
         self._position = 0
-        self._photos = {shot.photo: _load(shot.photo) for shot in _SHOTS}
+        self._photos = {shot.photo: _Photo.load(shot.photo, self.size) for shot in _SHOTS}
 
     @classmethod
     def from_uri(cls, uri: str, options: SourceOptions) -> TestClip:
@@ -211,35 +188,15 @@ class TestClip(OrderedSource):
     def _window(self, number: int, along: float, opacity: float = 1.0) -> View:
         """The view of shot `number`; `along` goes to 1 + _FADE: the camera moves on while it is faded out."""
         shot = _SHOTS[number % len(_SHOTS)]
-        camera = shot.start.towards(shot.end, along / (1 + _FADE))
-        down, across = self._photos[shot.photo].shape[:2]
-        scale = camera.zoom * min(across / self.size[0], down / self.size[1])
-        width, height = self.size[0] * scale, self.size[1] * scale
-        return View(
-            shot.photo,
-            Span.near((across - width) * camera.x, width, self.size[0], across),
-            Span.near((down - height) * camera.y, height, self.size[1], down),
-            opacity,
-        )
+        x, y = shot.place(along / (1 + _FADE))
+        photo = self._photos[shot.photo]
+        height, width = photo.enlarged.shape[:2]
+        left, top = round((width - self.size[0]) * x), round((height - self.size[1]) * y)
+        return View(shot.photo, left, top, photo.scale, opacity)
 
     def _photograph(self, view: View) -> Image:
-        """The window of the photo at the frame's size: a part of a picture that is a little larger."""
-        across, down = view.across, view.down
-        window = self._photos[view.photo][down.read, across.read]
-        # Smaller than the window it is an average: single pixels would flicker.
-        interpolation = cv2.INTER_AREA if across.resized < across.length else cv2.INTER_LINEAR
-        image = np.asarray(
-            cv2.resize(window, (across.resized, down.resized), interpolation=interpolation), np.uint8
-        )
-        return image[down.shown, across.shown]
-
-
-def _load(name: str) -> Image:
-    path = PHOTOS / name
-    photo = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR) if path.is_file() else None
-    if photo is None:
-        raise SourceError(f"{path}: a photo of the built-in clip is missing; install fastcam-edge again")
-    return np.asarray(photo, np.uint8)
+        width, height = self.size
+        return self._photos[view.photo].enlarged[view.top :, view.left :][:height, :width]
 
 
 def _matched(uri: str, query: dict[str, str], key: str, pattern: str, example: str) -> re.Match[str] | None:
