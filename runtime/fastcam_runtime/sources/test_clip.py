@@ -25,7 +25,7 @@ _ENDLESS_ROUND = 10.0
 _FADE = 0.12
 """The part of a shot in which it is faded in over the one before."""
 
-_WINDOW = 0.85
+_WINDOW = 0.93
 """The size of the camera's window: its part of the largest one of the frame's shape in the photo."""
 
 _KEYS = ("size", "fps", "frames")
