@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     refuse_overwriting([args.model, args.input], [*args.outputs, *([args.json] if args.json else [])])
     # Drawing has its own thread beside the network's; a pool of more would fight it for the cores.
     cv2.setNumThreads(1)
-    overlay = Overlay(args.colormap, args.alpha, args.blend)
+    overlay = Overlay(args.colormap, args.alpha, args.blend, native=args.native)
     options = LoopOptions(args.every, args.smooth, args.frames, args.caption)
     SourceOptions(args.size, args.fps, args.flip, args.loop)  # refuses what is out of range, before a load
     model = Model(args.model, threads=args.threads, provider=args.provider, native=args.native)

@@ -1,5 +1,6 @@
 /* Calls the kernels' arithmetic over random shapes, with buffers of exactly the needed size, for the sanitizers
  * to watch. Prints the largest error of each kernel, in parts of the map's range; the test judges them. */
+#include "blend_halves.h"
 #include "kernels.h"
 
 #include <math.h>
@@ -17,13 +18,15 @@ static unsigned below(unsigned limit)
 
 static double uniform(void) { return below(1u << 30) / (double)(1u << 30); }
 
-static float *floats(size_t count)
+static void *block(size_t bytes)
 {
-    float *block = malloc(count ? count * sizeof *block : 1);
-    if (block == NULL)
+    void *start = malloc(bytes ? bytes : 1);
+    if (start == NULL)
         exit(2);
-    return block;
+    return start;
 }
+
+static float *floats(size_t count) { return block(count * sizeof(float)); }
 
 static double largest_error(const float *found, const double *expected, size_t count)
 {
@@ -165,6 +168,30 @@ static double check_class_maps(const Kernels *kernels)
     return error;
 }
 
+/* How far the blend is from half and half; frame and picture are parts of larger ones, left as they are. */
+static int check_blend(void)
+{
+    size_t height = below(5), width = below(40), gap = below(7), stride = 3 * width + gap;
+    size_t bytes = height ? (height - 1) * stride + 3 * width : 0;
+    uint8_t *frame = block(bytes), *picture = block(bytes), *levels = block(height * width);
+    uint8_t colours[4 * 256];
+    int worst = 0;
+    for (size_t i = 0; i < 4 * 256; i++)
+        colours[i] = (uint8_t)(i % 4 == 3 ? 0 : below(129));
+    for (size_t i = 0; i < bytes; i++)
+        frame[i] = (uint8_t)(below(4) ? below(256) : 255), picture[i] = 77;
+    for (size_t i = 0; i < height * width; i++)
+        levels[i] = (uint8_t)below(256);
+    fastcam_blend_halves(frame, (ptrdiff_t)stride, levels, colours, picture, (ptrdiff_t)stride, height, width);
+    for (size_t i = 0; i < bytes; i++) {
+        size_t y = i / stride, x = i % stride;
+        int expected = x < 3 * width ? frame[i] / 2 + colours[4 * levels[y * width + x / 3] + x % 3] : 77;
+        worst = abs(picture[i] - expected) > worst ? abs(picture[i] - expected) : worst;
+    }
+    free(frame), free(picture), free(levels);
+    return worst;
+}
+
 int main(int count, char **arguments)
 {
     if (count != 2)
@@ -181,5 +208,8 @@ int main(int count, char **arguments)
         }
         printf("%s %g %g %g %g\n", tables[t]->instructions, smoe, gauss, combine, classes);
     }
+    for (int round = 0; round < 300; round++)
+        if (check_blend() != 0)
+            return 3;
     return 0;
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 import onnxruntime as ort
 import pytest
 from fastcam_runtime import native
+from fastcam_runtime.native import blending
 
 
 def test_the_status_is_one_line_for_people() -> None:
@@ -25,6 +26,7 @@ def test_without_a_library_nothing_is_registered(monkeypatch: pytest.MonkeyPatch
     assert native.library_path() is None
     assert not native.register(ort.SessionOptions())
     assert "none were built" in native.status()
+    assert blending.load.__wrapped__() is None
 
 
 def test_a_library_that_does_not_load_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -36,3 +38,4 @@ def test_a_library_that_does_not_load_is_passed_over(monkeypatch: pytest.MonkeyP
     assert not native.register(options)
     assert ort.__version__ in native.status()
     assert len(native.status().splitlines()) == 1
+    assert blending.load.__wrapped__() is None

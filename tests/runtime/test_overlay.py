@@ -7,7 +7,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from fastcam_runtime import Explainer, FastcamError, Geometry, Overlay, colormaps, contract, overlay
+from fastcam_runtime import Explainer, FastcamError, Geometry, Overlay, colormaps, contract, native, overlay
+from fastcam_runtime.native import blending
 from tiny_grafts import save_graft
 
 FRAMES = [(480, 640), (640, 480), (101, 333), (64, 64)]
@@ -61,15 +62,29 @@ def test_letterbox_bars_do_not_reach_the_frame() -> None:
     assert not Overlay("gray").heat(saliency, geometry).any()
 
 
-def test_blend_is_the_weighted_mean_of_frame_and_colour() -> None:
+@pytest.mark.parametrize("compiled", [True, False])
+def test_blend_is_the_weighted_mean_of_frame_and_colour(compiled: bool) -> None:
     rng = np.random.default_rng(0)
     frame = rng.integers(0, 256, (16, 24, 3), np.uint8)
     saliency = rng.random((16, 24), np.float32)
     levels = np.rint(saliency * 255).astype(int)
     for alpha in (0.0, 0.3, 0.5, 1.0):
-        picture = overlay(frame, saliency, alpha=alpha)
+        picture = Overlay(alpha=alpha, native=compiled).draw(frame, saliency)
         expected = (1 - alpha) * frame + alpha * colormaps.table("inferno")[levels, 0]
         np.testing.assert_allclose(picture, expected, atol=0.51)
+
+
+@pytest.mark.skipif(blending.load() is None, reason=native.status())
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 8, 97])
+@pytest.mark.parametrize("resize", contract.RESIZE)
+@pytest.mark.parametrize("part", [np.s_[:], np.s_[1:-1, 2:], np.s_[::-1, ::-1], np.s_[..., ::-1]])
+def test_the_compiled_blend_draws_the_same_picture(width: int, resize: str, part: object) -> None:
+    rng = np.random.default_rng(width)
+    frame = rng.integers(0, 256, (13, width + 2, 3), np.uint8)[part]  # type: ignore[index]
+    geometry = Geometry.lay(frame.shape[:2], (8, 8), resize)
+    saliency = rng.random((8, 8), np.float32)
+    pictures = [Overlay("jet", native=wanted).draw(frame, saliency, geometry) for wanted in (True, False)]
+    np.testing.assert_array_equal(*pictures)
 
 
 def test_paper_blend_is_a_quarter_gray_frame() -> None:

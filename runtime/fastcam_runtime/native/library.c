@@ -3,6 +3,7 @@
  * onnxruntime expands a model's local function into its body, except where a registered operator has the same
  * domain and name: then that operator's kernel runs. Every operator here takes one variadic input, so that the
  * constants which only a function's body needs are accepted and passed over. */
+#include "exported.h"
 #include "operators.h"
 #include "ort_abi.h"
 
@@ -172,7 +173,7 @@ static OrtStatus *make_domain(const OrtApi *api, OrtCustomOpDomain **out)
 
 /* onnxruntime calls this for `SessionOptions.register_custom_ops_library`. The domain has to outlive every
  * session made with these options, which only the end of the process is sure to do: it is never released. */
-ORT_EXPORT OrtStatus *ORT_CALL RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base)
+EXPORTED OrtStatus *ORT_CALL RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base)
 {
     OrtCustomOpDomain *domain = NULL;
     const OrtApi *api = base->GetApi(ORT_API_VERSION);

@@ -11,10 +11,8 @@
 
 #ifdef _WIN32
 #define ORT_CALL __stdcall
-#define ORT_EXPORT __declspec(dllexport)
 #else
 #define ORT_CALL
-#define ORT_EXPORT __attribute__((visibility("default")))
 #endif
 
 /* The release that added KernelContext_ParallelFor, the newest function in use: onnxruntime 1.17. */

@@ -1,0 +1,54 @@
+"""The compiled blend: half of the frame and half of the map's colours, in one pass instead of four."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import library_path
+
+Array = npt.NDArray[Any]
+BlendHalves = Callable[[Array, Array, Array, Array], None]
+
+
+@functools.cache
+def load() -> BlendHalves | None:
+    """The function, or None where no library was built, or one that does not have it."""
+    path = library_path()
+    if path is None:
+        return None
+    try:
+        function = ctypes.CDLL(str(path)).fastcam_blend_halves
+    except (OSError, AttributeError):  # for another machine, or from an older version
+        return None
+    address, stride, count = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_size_t
+    function.argtypes = [address, stride, address, address, address, stride, count, count]
+    function.restype = None
+
+    def blend_halves(frame: Array, levels: Array, colours: Array, picture: Array) -> None:
+        """Write half of `frame`, rounded down, plus the colour of each level to `picture`.
+
+        Args:
+            frame: H×W×3 uint8.
+            levels: H×W uint8 without gaps.
+            colours: For each of 256 levels a BGR colour in the bytes of an int32, none of them above 128.
+            picture: As the frame and apart from it, the pixels of each row side by side.
+        """
+        if frame.strides[1:] != (3, 1):
+            frame = np.ascontiguousarray(frame)
+        function(
+            frame.ctypes.data,
+            frame.strides[0],
+            levels.ctypes.data,
+            colours.ctypes.data,
+            picture.ctypes.data,
+            picture.strides[0],
+            *levels.shape,
+        )
+
+    return blend_halves
