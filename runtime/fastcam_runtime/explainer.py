@@ -231,26 +231,28 @@ class Explainer:
     ) -> Explanation:
         maps = dict(result)
         logits = maps.pop(self.metadata.scores).reshape(-1)
-        index = int(np.argmax(logits)) if index is None else index
+        best = int(logits.argmax())
+        index = best if index is None else index
         if index >= logits.size:
             raise FastcamError(f"no class {index}; the network has {logits.size}")
         return Explanation(
             logits=logits,
             index=index,
             label=self.labels[index] if index < len(self.labels) else str(index),
-            score=self._probability(logits, index),
+            score=self._probability(logits, index, best),
             maps=MappingProxyType(maps),
             timings=MappingProxyType(dict(timings)),
             geometry=geometry,
         )
 
-    def _probability(self, logits: Array, index: int) -> float:
+    def _probability(self, logits: Array, index: int, best: int) -> float:
         if self.metadata.scores_are == "probabilities":
             return float(logits[index])
-        exponentials = logits.astype(np.float64)
-        exponentials -= exponentials.max()
-        np.exp(exponentials, out=exponentials)
-        return float(exponentials[index] / exponentials.sum())
+        odds = np.subtract(
+            logits, logits[best], dtype=np.float64
+        )  # of each class to the best one, as logarithms
+        np.exp(odds, out=odds)
+        return float(odds[index] / odds.sum())
 
 
 def _call(session: ort.InferenceSession, names: list[str], feed: dict[str, Any]) -> list[Array]:

@@ -36,6 +36,8 @@ class Model:
         self._threads = threads
         self._provider = provider
         self._native = native
+        self.can_be_cut = path.suffix.lower() != ".ort"
+        """Whether maps that are not wanted cost nothing: only an ONNX file can be cut, an ORT file cannot."""
         self._sessions: dict[frozenset[str], ort.InferenceSession] = {}
         outputs, text = self._look()
         if text is None:
@@ -51,11 +53,6 @@ class Model:
         """The same as words of `contract.OUTPUTS`."""
         if self.metadata.scores not in outputs:
             raise ModelError(f"{path}: its scores output {self.metadata.scores!r} is not there")
-
-    @property
-    def can_be_cut(self) -> bool:
-        """Whether maps that are not wanted cost nothing: only an ONNX file can be cut, an ORT file cannot."""
-        return self.path.suffix.lower() != ".ort"
 
     @property
     def has_class_maps(self) -> bool:
