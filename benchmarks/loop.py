@@ -6,6 +6,9 @@ meet the same state of the machine. The overhead is what a picture takes beyond 
 time per picture / time per inference − 1, per pair of blocks. The same in processor time is printed too: it
 counts what the other threads do meanwhile.
 
+A frame of the clip costs next to nothing, as one does that a camera's driver hands over; what decoding a
+video or a JPEG stream takes comes on top, in the reading thread.
+
 Reading and drawing overlap with the network where it leaves them a core. With the network on all cores they
 can only take their time from it. Both are measured, and both are held against the limit.
 """

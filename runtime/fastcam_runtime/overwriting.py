@@ -22,11 +22,13 @@ def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Pat
     read = [path for text in inputs for path in _places(str(text))]
     seen = set()
     for output in outputs:
-        if output in seen:
-            raise SinkError(f"{output}: named twice as an output")
-        seen.add(output)
+        uri = "://" in str(output)
         path = Path(output).expanduser()
-        if "://" not in str(output) and _replaces(path, read):
+        place = str(output) if uri else os.path.abspath(path)
+        if place in seen:
+            raise SinkError(f"{output}: named twice as an output")
+        seen.add(place)
+        if not uri and _replaces(path, read):
             what = "holds what is read" if path.is_dir() else "is read"
             raise SinkError(f"{output}: {what} in this run; name another output")
 

@@ -57,9 +57,10 @@ def test_allowed(source: str, output: str) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_an_output_named_twice() -> None:
+@pytest.mark.parametrize("again", ["o.png", "./o.png", "photos/../o.png"])
+def test_an_output_named_twice(again: str) -> None:
     with pytest.raises(SinkError, match=r"o\.png: named twice"):
-        refuse_overwriting(["model.onnx", "clip.mp4"], ["o.png", "null://", "o.png"])
+        refuse_overwriting(["model.onnx", "clip.mp4"], ["o.png", "null://", again])
 
 
 def test_figures_replace_only_figures(folder: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from fastcam_runtime.bench import BenchOptions
 from fastcam_runtime.errors import FastcamError
+from fastcam_runtime.overwriting import refuse_overwriting
 from fastcam_runtime.report import check_json_path, write_json
 
 from ..api import export
@@ -93,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
         graft_options["labels"] = read_labels(args.labels)
     if args.json is not None:
         check_json_path(args.json)
+        refuse_overwriting([], [out, args.json])
     pictures = read_pictures(args.images)
     with tempfile.TemporaryDirectory(prefix="fastcam-tune-") as folder:
         model, shapes = _plain_file(args.model, out, graft_options, Path(folder))
