@@ -24,9 +24,8 @@ class Lettering:
     height: int
 
     @classmethod
-    def for_picture(cls, picture: Array) -> Lettering:
+    def for_picture(cls, height: int, width: int) -> Lettering:
         """A size that suits a frame, from 320 pixels to 4K."""
-        height, width = picture.shape[:2]
         return cls(max(_SMALLEST, round(min(height / 40, width / 64))))
 
     @property
@@ -54,6 +53,12 @@ class Lettering:
         cv2.putText(picture, text, (x, y), _FONT, self.scale, colour, self.stroke, cv2.LINE_AA)
 
 
+def bar_height(height: int, width: int) -> int:
+    """Pixels at the lower edge of a picture of this size that `write_bar` writes on."""
+    letters = Lettering.for_picture(height, width)
+    return min(height, 2 * letters.height + letters.height // 2)
+
+
 def write_bar(picture: Array, left: str, right: str) -> None:
     """Darken the lower edge of a BGR picture, in place, and write on it.
 
@@ -62,10 +67,10 @@ def write_bar(picture: Array, left: str, right: str) -> None:
         left: The more important text: shortened if it must be, and kept when there is no room for both.
         right: Figures, at the right end.
     """
-    letters = Lettering.for_picture(picture)
     height, width = picture.shape[:2]
+    letters = Lettering.for_picture(height, width)
     margin = letters.height
-    bar = min(height, 2 * letters.height + letters.height // 2)
+    bar = bar_height(height, width)
     _darken(Rect(0, height - bar, width, bar).of(picture))
     left, right = plain(left), plain(right)
     baseline = height - (bar - letters.height) // 2
@@ -79,7 +84,7 @@ def write_bar(picture: Array, left: str, right: str) -> None:
 
 def write_corner(picture: Array, text: str) -> None:
     """Write a short text on a dark ground in the upper left corner of a BGR picture, in place."""
-    letters = Lettering.for_picture(picture)
+    letters = Lettering.for_picture(*picture.shape[:2])
     margin = letters.height // 2
     text = letters.fit(plain(text), picture.shape[1] - 2 * margin)
     width = min(picture.shape[1], letters.width(text) + 2 * margin)

@@ -123,8 +123,8 @@ class Loop:
         self._source = source
         self._sinks = sinks
         self._controls = controls
-        self._painter = views.Painter(overlay or Overlay())
         self._options = options or LoopOptions()
+        self._painter = views.Painter(overlay or Overlay(), caption=self._options.caption)
         self._smooth = Smoother(self._options.smooth)
         self._frames: Handover[_Read] = Handover()
         self._results: Handover[_Result] = Handover()

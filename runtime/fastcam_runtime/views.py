@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from . import contract
-from .caption import write_corner
+from .caption import bar_height, write_corner
 from .errors import FastcamError, closest
 from .model import Model
 from .overlay import Overlay, to_bgr
@@ -62,10 +62,12 @@ class Painter:
 
     Args:
         overlay: Colours and blend.
+        caption: A caption will be written on the pictures; below a grid there is room for it.
     """
 
-    def __init__(self, overlay: Overlay) -> None:
+    def __init__(self, overlay: Overlay, *, caption: bool = False) -> None:
         self._overlay = overlay
+        self._caption = caption
         self._lovi = Overlay(blend="paper")  # LOVI's own colours would mix with those of the frame
         self._canvas: Array = np.zeros((0, 0, 3), np.uint8)
 
@@ -79,7 +81,8 @@ class Painter:
             geometry: How the frame was laid on the network's input.
 
         Returns:
-            BGR uint8 at the frame's size; `side` is twice as wide, `scales` a grid of the frame's width.
+            BGR uint8 at the frame's size; `side` is twice as wide, `scales` a grid of the frame's width
+            with the caption's room below.
         """
         frame = to_bgr(frame)
         if not maps:
@@ -107,7 +110,9 @@ class Painter:
         rows = math.ceil((len(maps) + 1) / columns)
         width = max(1, frame.shape[1] // columns)
         height = max(1, round(frame.shape[0] * width / frame.shape[1]))
-        canvas = self._room(rows * height, columns * width)
+        size = (rows * height, columns * width)
+        below = bar_height(size[0] + bar_height(*size), size[1]) if self._caption else 0
+        canvas = self._room(size[0] + below, size[1])
         canvas.fill(0)  # the last cells may stay empty, and captions are drawn into the picture
         small = _scaled(geometry, (height, width))
         for i, (name, saliency) in enumerate([("", frame), *maps.items()]):

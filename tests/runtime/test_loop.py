@@ -323,7 +323,7 @@ def test_photos_have_no_rate_unless_one_was_asked_for(
     make_loop(explainer, open_source(str(tmp_path), fps=rate, paced=True), sink, caption=True).run()
     assert [status.fps is not None for status in sink.statuses] == [False, False, told, told]
     # The figures stand at the right end of the bar; milliseconds alone need only so much room.
-    letters = Lettering.for_picture(sink.pictures[-1])
+    letters = Lettering.for_picture(*sink.pictures[-1].shape[:2])
     columns = np.nonzero((sink.pictures[-1][-20:] > 150).any(axis=(0, 2)))[0]
     figures = columns[columns > 320]
     assert figures.size
