@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import onnx
 
 from .errors import GraftError
+from .interruption import temporary_folder
 from .load.onnx_file import external_files
 from .streaming import write_model
 
@@ -67,8 +67,8 @@ def draft(target: Path) -> Iterator[Draft]:
         GraftError: The folder is not writable, or the disk is full.
     """
     # On the target's own file system, so that the last step is a rename.
-    with _naming(target), tempfile.TemporaryDirectory(prefix=".fastcam-", dir=target.parent) as folder:
-        yield Draft(target, Path(folder))
+    with _naming(target), temporary_folder(".fastcam-", target.parent) as folder:
+        yield Draft(target, folder)
 
 
 def check_target(target: Path, labels: Any = None) -> None:

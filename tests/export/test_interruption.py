@@ -6,13 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import fastcam_models
 import onnx
 import pytest
+from fastcam_export.interruption import interrupted_once, temporary_folder
 from networks import small_cnn
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
@@ -74,3 +77,22 @@ def test_export(tmp_path: Path, number: int, code: int) -> None:
     assert "Traceback" not in errors
     assert [path.name for path in folder.iterdir()] == ["out.onnx"]
     assert out.read_text() == "the good one"
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+)
+def test_a_folder_that_is_just_being_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[BaseException]
+) -> None:
+    make = tempfile.mkdtemp
+
+    def interrupted(*arguments: Any, **options: Any) -> str:
+        folder = make(*arguments, **options)
+        signal.raise_signal(number)
+        return folder
+
+    monkeypatch.setattr(tempfile, "mkdtemp", interrupted)
+    with pytest.raises(expected), interrupted_once(), temporary_folder("a-", tmp_path):
+        pytest.fail("went on")
+    assert list(tmp_path.iterdir()) == []

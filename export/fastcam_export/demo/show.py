@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from fastcam_runtime.sinks.images import save_image
 from fastcam_runtime.sources.test_clip import DEFAULT_FPS, DEFAULT_FRAMES, DEFAULT_SIZE, TestClip
 
 from ..api import export
+from ..interruption import temporary_folder
 from ..progress import Progress
 from .clip import Seen, format_labels, record
 from .contact_sheet import FRAME, Row, columns_for, draw_sheet, pick
@@ -111,8 +111,7 @@ def _published(out: Path) -> Iterator[Path]:
     made = not out.exists()
     prepare_folder(out, str(out))
     try:
-        with tempfile.TemporaryDirectory(prefix=".fastcam-", dir=out) as name:
-            folder = Path(name)
+        with temporary_folder(".fastcam-", out) as folder:
             yield folder
             for file in list(folder.iterdir()):
                 os.replace(file, out / file.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from fastcam_runtime.report import check_json_path, write_json
 
 from ..api import export
 from ..arguments import MODEL_HELP, add_map_options, default_target, map_options
+from ..interruption import temporary_folder
 from ..labels import read_labels
 from ..load import load
 from ..options import Options
@@ -96,8 +96,8 @@ def run(args: argparse.Namespace) -> int:
         check_json_path(args.json)
         refuse_overwriting([], [out, args.json])
     pictures = read_pictures(args.images)
-    with tempfile.TemporaryDirectory(prefix="fastcam-tune-") as folder:
-        model, shapes = _plain_file(args.model, out, graft_options, Path(folder))
+    with temporary_folder("fastcam-tune-") as folder:
+        model, shapes = _plain_file(args.model, out, graft_options, folder)
         workbench = Workbench(model, graft_options, pictures, options)
         with Progress(sys.stderr) as progress:
             tuning = tune(shapes, budget, workbench, args.pick, _stages(progress))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from fastcam_runtime.session import default_threads
 from fastcam_runtime.sources.base import Image
 
 from ..api import export
+from ..interruption import temporary_folder
 from .fidelity import Array, Fidelity
 from .forms import Form, exact_forms
 
@@ -122,8 +122,8 @@ class Workbench:
     @contextmanager
     def _grafted(self, form: Form) -> Iterator[tuple[Path, Metadata]]:
         """A form's file, for as long as it is needed."""
-        with tempfile.TemporaryDirectory(prefix="fastcam-tune-") as folder:
-            target = Path(folder) / "form.onnx"
+        with temporary_folder("fastcam-tune-") as folder:
+            target = folder / "form.onnx"
             yield target, export(self._model, target, **self._graft_options, **form.options).metadata
 
     def _show_picture(self, metadata: Metadata, *variants: bench.Variant) -> None:
