@@ -23,8 +23,8 @@ def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> 
     """Validate the grafted model and run both on the same random picture.
 
     Raises:
-        GraftError: The model is invalid or does not run, an original output changed, or a map is not
-            finite and within 0…1.
+        GraftError: The model is invalid or does not run, an original output changed, a map is not finite
+            and within 0…1, or there is not one for each picture.
     """
     try:
         onnx.checker.check_model(str(grafted) if isinstance(grafted, Path) else grafted)
@@ -34,7 +34,12 @@ def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> 
     after, _ = _run(grafted, "the grafted model", metadata, feeds)
     for name, expected in before.items():
         _compare(name, expected, after)
+    pictures = len(feeds[metadata.image.name])
     for name in metadata.outputs:
+        if len(after[name]) != pictures:
+            raise GraftError(
+                f"the network makes {len(after[name])} pictures of {pictures}: no map belongs to one of them"
+            )
         if name != LOVI:
             _check_map(name, after[name])
 

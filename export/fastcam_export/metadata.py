@@ -50,11 +50,17 @@ def describe_graft(
 
 def _labels(ends: Ends, options: Options, names: str) -> tuple[str, ...]:
     """The user's labels, which must fit; else those of the file, if they do."""
-    shape = ends.scores.shape
-    classes = shape[1] if shape is not None and len(shape) > 1 and isinstance(shape[1], int) else None
+    classes = _class_count(ends)
     if options.labels is not None:
         if classes is not None and len(options.labels) != classes:
             raise GraftError(f"{len(options.labels)} labels for {classes} classes")
         return tuple(options.labels)
     labels = parse_names(names)
     return labels if classes in (None, len(labels)) else ()
+
+
+def _class_count(ends: Ends) -> int | None:
+    """The classes of scores N×C, or N×C×1×1, or N×1×C; None where they are free."""
+    shape = list(ends.scores.shape)[1:] if ends.scores.shape is not None else []
+    counts = [d for d in shape if d != 1] or shape
+    return counts[0] if counts and isinstance(counts[0], int) else None

@@ -48,10 +48,26 @@ class Draft:
                 loc: f"{self.target.name}.data" + (f".{i}" if i else "") for i, loc in enumerate(locations)
             }
             for location, copy in copies.items():
+                self._refuse_foreign(self.target.parent / copy, [data_folder / name for name in locations])
                 shutil.copyfile(data_folder / location, self._folder / copy)
             _relocate(proto, copies)
             self._data = list(copies.values())
         write_model(proto, self.model)
+
+    def _refuse_foreign(self, place: Path, sources: list[Path]) -> None:
+        """Weights may replace those of an earlier export to the same target, and nothing else."""
+        if not place.exists():
+            return
+        if any(place.samefile(source) for source in sources):
+            raise GraftError(f"{place}: holds weights of the source itself; name another output")
+        if not self._earlier_export_has(place.name):
+            raise GraftError(f"{place}: is there, and no part of {self.target}; name another output")
+
+    def _earlier_export_has(self, name: str) -> bool:
+        try:
+            return name in external_files(onnx.load_model(self.target, load_external_data=False))
+        except Exception:  # no file, or no model: protobuf's DecodeError has moved between its releases
+            return False
 
     def publish(self) -> None:
         """Move the files to their place, the model last."""

@@ -37,6 +37,8 @@ class Candidate:
     dominator: bool
     pooled: bool
     """The result of a pooling or a padding."""
+    features: bool
+    """Does a convolution come before? If not, it is the picture itself, quantised or scaled."""
     convolved: bool
     """Does a convolution follow? If not, a pooled tensor is not a scale but the way out."""
 
@@ -83,7 +85,7 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
     geometry = geometries(ends, shapes)
     kind = kinds(ends.path)
     dominating = {value.name for value in dominators(ends.path, ends.image, ends.scores)}
-    last_conv = max((i for i, node in enumerate(ends.path) if "Conv" in node.op_type), default=-1)
+    convolutions = [i for i, node in enumerate(ends.path) if "Conv" in node.op_type] or [-1]
     pooled: set[str] = set()
     found: list[Candidate] = []
     for position, node in enumerate(ends.path):
@@ -100,6 +102,8 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
             where = geometry.get(value.name)
             if node.op_type == "QuantizeLinear" or where is None or not _usable(where, ends):
                 continue
+            if len(shapes[value.name]) != 4:
+                continue
             found.append(
                 Candidate(
                     value,
@@ -108,7 +112,8 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
                     kind[value.name],
                     value.name in dominating,
                     value.name in pooled,
-                    position < last_conv,
+                    position > convolutions[0],
+                    position < convolutions[-1],
                 )
             )
     return found
@@ -122,7 +127,8 @@ def find_taps(ends: Ends, shapes: Shapes) -> list[Tap]:
     """
     by_scale: dict[tuple[float, float], list[Candidate]] = {}
     for candidate in candidates(ends, shapes):
-        by_scale.setdefault(candidate.geometry.stride, []).append(candidate)
+        if candidate.features:
+            by_scale.setdefault(candidate.geometry.stride, []).append(candidate)
     order = {id(value): i for i, node in enumerate(ends.path) for value in node.outputs}
     taps = [tap for group in by_scale.values() if (tap := _choose(group)) is not None]
     if not taps:

@@ -12,7 +12,7 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import GraftError, export, graft
 from fastcam_runtime import Explainer, native
-from networks import small_cnn
+from networks import network, small_cnn
 from oracle import method
 from shared_data import shared
 
@@ -135,6 +135,26 @@ def test_a_head_with_an_unknown_operator_names_it_and_what_still_works() -> None
     with pytest.raises(GraftError, match=r"CumSum.*saliency_map|saliency_map.*CumSum"):
         graft(model, outputs=["cam"])
     assert graft(model, outputs=["saliency_map"])
+
+
+@pytest.mark.parametrize(
+    ("head", "shape"),
+    [("logits = Conv (a, w5)", "1×5×32×32"), ("p = GlobalAveragePool (a) logits = Squeeze (p)", "16")],
+    ids=["segmentation", "no batch"],
+)
+def test_scores_that_are_not_one_per_class(head: str, shape: str) -> None:
+    model = network(
+        f"""
+        c = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w)
+        a = Relu (c)
+        {head}
+        """,
+        output="float logits",
+        w=np.ones((16, 3, 3, 3), np.float32), w5=np.ones((5, 16, 1, 1), np.float32),
+    )  # fmt: skip
+    graft(model)  # the map itself needs no classes
+    with pytest.raises(GraftError, match=rf"no class map: 'logits' is {shape}, not one score per class"):
+        graft(model, outputs=["cam"])
 
 
 def test_the_shipped_network_equals_autograd() -> None:

@@ -175,6 +175,36 @@ def test_labels_must_fit_the_classes() -> None:
         graft(small_cnn(), labels=["a", "b"])
 
 
+@pytest.mark.parametrize("shape", ["[N,1,10]", "[N,1,1,10]", "[N,10,1,1]"])
+def test_classes_are_counted_along_any_axis(shape: str) -> None:
+    model = small_cnn()
+    model.graph.node[-1].output[0] = "flat_logits"
+    model.graph.node.append(onnx.helper.make_node("Reshape", ["flat_logits", "form"], ["logits"]))
+    form = [int(d) if d.isdigit() else 1 for d in shape.strip("[]").split(",")]
+    model.graph.initializer.append(numpy_helper.from_array(np.array(form), "form"))
+    model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, form))
+    assert metadata_of(graft(model, labels=list("abcdefghij"))).labels == tuple("abcdefghij")
+    with pytest.raises(GraftError, match="2 labels for 10 classes"):
+        graft(model, labels=list("ab"))
+
+
+def test_an_index_is_no_score() -> None:
+    model = small_cnn()
+    model.graph.node.append(onnx.helper.make_node("ArgMax", ["logits"], ["best"], axis=1))
+    model.graph.output.insert(0, onnx.helper.make_tensor_value_info("best", onnx.TensorProto.INT64, ["N", 1]))
+    assert metadata_of(graft(model)).scores == "logits"
+
+
+def test_a_network_that_makes_two_pictures_of_one_is_refused(tmp_path: Path) -> None:
+    model = small_cnn()
+    first = model.graph.node[0]
+    first.input[0] = "twice"
+    model.graph.node.insert(0, onnx.helper.make_node("Concat", ["input", "input"], ["twice"], axis=0))
+    onnx.save(model, tmp_path / "m.onnx")
+    with pytest.raises(GraftError, match="the network makes 2 pictures of 1"):
+        export(tmp_path / "m.onnx", tmp_path / "out.onnx")
+
+
 def test_preprocess_from_json_and_from_the_models_own_metadata() -> None:
     described = {"order": "BGR", "mean": [104, 117, 124], "std": [1, 1, 1]}
     assert metadata_of(graft(small_cnn(), preprocess=json.dumps(described))).preprocess.order == "BGR"

@@ -281,7 +281,13 @@ def test_two_branches_without_a_dominator_fall_back_and_say_so() -> None:
         ("s = Sigmoid (c) a = Mul (c, s)", False, None),
         ("h = HardSigmoid (c) a = Mul (c, h)", False, None),
         ("t = Add (c, three) u = Clip (t, low, high) v = Mul (c, u) a = Div (v, high)", False, None),
+        ("a = Max (c, low)", True, None),
+        ("a = ThresholdedRelu (c)", True, None),
         ("a = LeakyRelu (c)", False, None),
+        ("r = Relu (c) a = LRN <size=3> (r)", True, None),
+        ("r = Relu (c) a = LRN <size=3, bias=-1.0> (r)", False, None),
+        ('r = Relu (c) a = Resize <mode="linear"> (r, , same)', True, None),
+        ('r = Relu (c) a = Resize <mode="cubic"> (r, , same)', False, None),
         ("a = HardSwish (c)", False, None),
         ("t = Div (c, root) e = Erf (t) p = Add (e, unit) m = Mul (c, p) a = Mul (m, half)", False, None),
     ],
@@ -300,6 +306,42 @@ def test_activations_written_out_in_small_operators_are_recognised(
         w=np.ones((8, 3, 3, 3), np.float32), w2=np.ones((10, 8, 3, 3), np.float32),
         low=np.array(0, np.float32), high=np.array(6, np.float32), three=np.array(3, np.float32),
         root=np.array(1.4142, np.float32), unit=np.array(1, np.float32), half=np.array(0.5, np.float32),
+        same=np.ones(4, np.float32),
     )  # fmt: skip
     (tap,) = taps_of(model)
     assert (tap.name, tap.nonnegative, tap.bound) == ("a", nonnegative, bound)
+
+
+@pytest.mark.parametrize(
+    "preprocessing", ["p = Clip (input, low)", "p = Relu (input)", "p = Sigmoid (input)"]
+)
+def test_what_no_convolution_precedes_is_no_scale(preprocessing: str) -> None:
+    model = network(
+        f"""
+        {preprocessing}
+        c = Conv <kernel_shape=[3,3], strides=[2,2]> (p, w)
+        a = Relu (c)
+        pooled = GlobalAveragePool (a)
+        logits = Flatten (pooled)
+        """,
+        w=np.ones((10, 3, 3, 3), np.float32), low=np.array(0, np.float32),
+    )  # fmt: skip
+    assert [tap.name for tap in taps_of(model)] == ["a"]
+    assert [tap.name for tap in taps_of(model, taps=["p", "a"])] == ["p", "a"]
+
+
+@pytest.mark.parametrize(("dtype", "nonnegative"), [(2, True), (3, False), (4, True)])
+def test_the_type_of_a_quantised_tensor_without_a_zero_point(dtype: int, nonnegative: bool) -> None:
+    model = network(
+        f"""
+        c = Conv <kernel_shape=[3,3], strides=[2,2]> (input, w)
+        l = LeakyRelu (c)
+        q = QuantizeLinear <output_dtype={dtype}> (l, scale)
+        a = DequantizeLinear (q, scale)
+        pooled = GlobalAveragePool (a)
+        logits = Flatten (pooled)
+        """,
+        opset=21, w=np.ones((10, 3, 3, 3), np.float32), scale=np.array(0.1, np.float32),
+    )  # fmt: skip
+    (tap,) = taps_of(model)
+    assert (tap.name, tap.nonnegative) == ("a", nonnegative)

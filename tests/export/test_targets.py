@@ -118,3 +118,32 @@ def test_a_damaged_model_is_noticed_under_any_name(
     with pytest.raises(GraftError, match="the graft changed the output 'logits'"):
         export(small_cnn(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A model with its weights in `out.onnx.data`: what an export to `out.onnx` would write."""
+    path = tmp_path / "large.onnx"
+    onnx.save(small_cnn(), path, save_as_external_data=True, location="out.onnx.data", size_threshold=100)
+    return path
+
+
+def test_weights_of_the_source_are_not_replaced(large: Path) -> None:
+    before = contents(large.parent)
+    with pytest.raises(GraftError, match=r"out\.onnx\.data: holds weights of the source itself"):
+        export(large, large.parent / "out.onnx")
+    assert contents(large.parent) == before
+
+
+def test_weights_replace_those_of_an_earlier_export_only(large: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "other"
+    folder.mkdir()
+    export(large, folder / "out.onnx")
+    again = contents(folder)
+    export(large, folder / "out.onnx")
+    assert contents(folder) == again
+    (folder / "out.onnx").unlink()
+    (folder / "out.onnx.data").write_text("my notes")
+    with pytest.raises(GraftError, match=r"out\.onnx\.data: is there, and no part of .*out\.onnx"):
+        export(large, folder / "out.onnx")
+    assert contents(folder) == {"out.onnx.data": b"my notes"}

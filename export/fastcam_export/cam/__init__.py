@@ -59,8 +59,8 @@ def class_activation_map(
     Args:
         branch: Gets the nodes `fastcam/cam/…` and the functions that they call.
         tap: The features A, [N,C,h,w].
-        scores: The class scores, N×classes or N×classes×1×1. A final Softmax, LogSoftmax or Sigmoid is
-            looked through: the gradient is that of the logit.
+        scores: The class scores, N×classes, with axes of length 1 or without. A final Softmax, LogSoftmax or
+            Sigmoid is looked through: the gradient is that of the logit.
         wanted_class: int64 [N] or [1]: the class, or −1 for the class with the highest score.
         method: One of `METHODS`.
         epsilon: Added to the denominator of Grad-CAM++'s α: 0 in the paper, 1e-7 and 1e-6 elsewhere.
@@ -68,13 +68,15 @@ def class_activation_map(
         nonnegative: Whether the tap is known to have no negative values, which saves a few nodes.
 
     Raises:
-        GraftError: The scores do not follow from the tap, or follow through an operator without a rule.
+        GraftError: The scores do not follow from the tap, or follow through an operator without a rule;
+            or there is more than one of them per class, as in a segmentation.
     """
     if method not in METHODS:
         raise GraftError(f"no class map named '{method}'{closest(method, METHODS)}")
     logits, _ = find_logits(scores)
     head = find_head(branch.model.graph, tap, logits)
     infer_head(branch.model.graph, head, tap_shape)
+    _check_scores(scores, static_dims(logits))
     known = Features(_fixed_size(tap), nonnegative)
     values = float_activation(branch, logits, "cam/logits")
     selected = branch.call(select_class(branch.opset, logits), wanted_class, values, name="cam/class")
@@ -82,6 +84,12 @@ def class_activation_map(
     if layer is None:
         return ClassActivationMap(_general(branch, head, selected, method, epsilon, known), False)
     return ClassActivationMap(_closed_form(branch, head, layer, selected, method, epsilon, known), True)
+
+
+def _check_scores(scores: ir.Value, dims: tuple[int | None, ...] | None) -> None:
+    if dims is not None and (len(dims) < 2 or sum(d != 1 for d in dims[1:]) > 1):
+        shape = "×".join("?" if d is None else str(d) for d in dims)
+        raise GraftError(f"no class map: '{scores.name}' is {shape}, not one score per class (N×classes)")
 
 
 def _fixed_size(tap: ir.Value) -> tuple[int, int] | None:

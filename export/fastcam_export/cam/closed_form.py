@@ -79,7 +79,8 @@ def _is_global_mean(node: ir.Node) -> bool:
         return sorted(reduced_axes(node, 4)) == [2, 3]
     if node.op_type == "AveragePool":
         kernel = tuple(node.attributes.get_ints("kernel_shape", ()))
-        return kernel == dims[2:] and not any(node.attributes.get_ints("pads", (0,)))
+        padded = node.attributes.get_string("auto_pad", "NOTSET").startswith("SAME")
+        return kernel == dims[2:] and not padded and not any(node.attributes.get_ints("pads", (0,)))
     return False
 
 

@@ -32,7 +32,7 @@ FORWARDING = frozenset(
      "Split", "Gather", "Expand", "Tile", "DepthToSpace", "SpaceToDepth", "MaxPool", "AveragePool", "LpPool",
      "GlobalAveragePool", "GlobalMaxPool", "Resize", "Upsample", "DequantizeLinear", "LRN"}
 )  # fmt: skip
-"""Operators whose result has the sign of their first input, and is activated where that is."""
+"""Operators whose result is activated where their first input is, and mostly has its sign: `_keeps_sign`."""
 
 
 def kinds(path: list[ir.Node]) -> dict[str, Kind]:
@@ -57,8 +57,11 @@ def _kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
     if op == "Clip":
         low = clip_limit(node, "min")
         return Kind.NON_NEGATIVE if low is not None and low >= 0 else Kind.SIGNED
+    if op == "ThresholdedRelu":
+        return Kind.NON_NEGATIVE if node.attributes.get_float("alpha", 1.0) >= 0 else Kind.SIGNED
     if op in FORWARDING:
-        return _of(node.inputs[0], known)
+        kind = _of(node.inputs[0], known)
+        return kind if _keeps_sign(node) else min(kind, Kind.SIGNED)
     if op == "QuantizeLinear":
         return Kind.NON_NEGATIVE if _quantized_from_zero(node) else _of(node.inputs[0], known)
     if op == "Pad":
@@ -68,6 +71,8 @@ def _kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
         )
     if op == "Concat":
         return min(_of(value, known) for value in node.inputs)
+    if op == "Max" and any(_of(value, known) == Kind.NON_NEGATIVE for value in node.inputs):
+        return Kind.NON_NEGATIVE  # Max(x, 0) is a ReLU
     if op in ("Add", "Sum", "Max"):
         return _sum_kind(node, known)
     if op == "Mul":
@@ -75,6 +80,15 @@ def _kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
     if op == "Div" and constant(node.inputs[1]) is not None:
         return min(_of(node.inputs[0], known), _of(node.inputs[1], known))
     return Kind.OTHER
+
+
+def _keeps_sign(node: ir.Node) -> bool:
+    """Not a bicubic Resize, which swings below 0 beside an edge, nor an LRN with a negative divisor."""
+    if node.op_type == "Resize":
+        return node.attributes.get_string("mode", "nearest") != "cubic"
+    if node.op_type == "LRN":
+        return node.attributes.get_float("bias", 1.0) > 0 and node.attributes.get_float("alpha", 1e-4) >= 0
+    return True
 
 
 def _of(value: ir.Value | None, known: dict[str, Kind]) -> Kind:
@@ -155,7 +169,11 @@ def _scaled_from_same(gate: ir.Value, x: ir.Value) -> bool:
 
 def _quantized_from_zero(node: ir.Node) -> bool:
     """A zero point at the type's lowest value can encode no negative number."""
-    zero_point = constant(node.inputs[2]) if len(node.inputs) > 2 else np.zeros(1, np.uint8)
+    if len(node.inputs) > 2 and node.inputs[2] is not None:
+        zero_point = constant(node.inputs[2])
+    else:
+        kind = node.attributes.get_int("output_dtype", 0) or ir.DataType.UINT8
+        zero_point = np.zeros(1, ir.DataType(kind).numpy())
     if zero_point is None or zero_point.dtype.kind not in "iu":
         return False
     return bool(np.all(zero_point == np.iinfo(zero_point.dtype).min))

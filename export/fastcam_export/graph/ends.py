@@ -53,7 +53,7 @@ def find_ends(model: ir.Model, input_shape: Sequence[int] | None = None) -> Ends
     """Find the picture's input and the scores.
 
     The picture is the first input of rank 4 that reaches an output; the scores are the first output
-    that it reaches, one of shape N×classes (or N×classes×1×1) before any other.
+    that it reaches, one of numbers N×classes (or N×classes×1×1) before any other.
 
     Raises:
         GraftError: No input takes a picture, or `input_shape` contradicts the model.
@@ -100,11 +100,13 @@ def _may_be_picture(value: ir.Value, input_shape: Sequence[int] | None) -> bool:
     return rank_fits and value.dtype in PICTURE_TYPES
 
 
-def _unlike_scores(value: ir.Value) -> bool:
+def _unlike_scores(value: ir.Value) -> tuple[bool, bool]:
+    """What speaks against an output: it holds indices or names, or it has another shape."""
+    whole = value.dtype in (ir.DataType.INT64, ir.DataType.INT32, ir.DataType.BOOL, ir.DataType.STRING)
     if value.shape is None:
-        return True
+        return whole, True
     rank = len(value.shape)
-    return not (rank == 2 or (rank == 4 and list(value.shape)[2:] == [1, 1]))
+    return whole, not (rank == 2 or (rank == 4 and list(value.shape)[2:] == [1, 1]))
 
 
 def _dims(value: ir.Value) -> list[int | None]:
