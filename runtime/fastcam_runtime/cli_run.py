@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ from .overwriting import refuse_overwriting
 from .report import RunReport, check_json_path, write_json
 from .sinks import open_sink
 from .sources import Source, SourceOptions, open_source
+from .sources.capture import without_password
 from .views import VIEWS, available_views, output_of
 
 logger = logging.getLogger(__name__)
@@ -150,6 +152,8 @@ def run(args: argparse.Namespace) -> int:
             )
             for uri in outputs
         ]
+        if source.stills and watched and args.frames is None and not args.loop:
+            logger.info("the last picture stays until you press q in its window, or Ctrl-C here")
         loop = Loop(explainer, source, sinks, controls, overlay, options)
         rss = system.rss_bytes()
         whole = False
@@ -174,7 +178,7 @@ def _report(
 ) -> None:
     setup = {
         "model": str(args.model),
-        "input": args.input,
+        "input": without_password(args.input),
         "outputs": args.outputs,
         "view": args.view,
         "every": args.every,
@@ -188,7 +192,7 @@ def _report(
     if loop.tally.frames == 1 and last is not None:
         if not whole:  # there is no picture to tell of
             return
-        where = ", ".join(uri for uri in args.outputs if "://" not in uri) or args.input
+        where = ", ".join(uri for uri in args.outputs if "://" not in uri) or without_password(args.input)
         network = last.latency["preprocess"] + last.latency["inference"]
         print(f"{where}: {_printable(last.label)} {last.score:.0%}, {network:.0f} ms", flush=True)
     elif loop.tally.frames:
@@ -203,13 +207,24 @@ def _printable(label: str) -> str:
 
 @contextmanager
 def stopped_by_signals(controls: Controls) -> Iterator[None]:
-    """Ask for a stop on Ctrl-C or SIGTERM; a second Ctrl-C ends the process at once."""
+    """Ask for a stop on Ctrl-C, SIGTERM, or when the terminal goes; a second Ctrl-C ends the process at once.
+
+    What is ignored already (`nohup`) stays ignored.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        controls.request_stop()
+        for other in before.keys() - {signal.SIGINT}:
+            signal.signal(other, signal.SIG_IGN)
+        # Not here: the thread that was interrupted may hold a lock that this needs.
+        threading.Thread(target=controls.request_stop, name="fastcam stop", daemon=True).start()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    names = ("SIGINT", "SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
+    known = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in known}
+    before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, stop)
     try:
         yield
     finally:

@@ -131,6 +131,8 @@ class Loop:
         self._error: BaseException | None = None
         self._maps: Mapping[str, Array] = {}
         self._drawn_for: object = None
+        self._stays = False
+        """The last photo is left on the screen until a stop is asked for."""
         self._written: deque[float] = deque(maxlen=30)
         self.tally = Tally()
 
@@ -170,6 +172,7 @@ class Loop:
         choice: tuple[str, str | None] | None = None
         since_maps = 0
         count = 0
+        last: _Read | None = None
         while count != self._options.frames and (read := next_frame()) is not None:
             asked = (self._controls.view, self._controls.class_choice)
             since_maps = 0 if asked != choice else since_maps + 1
@@ -178,7 +181,12 @@ class Loop:
             if not self._results.put(result):
                 return
             count += 1
+            last = read
             self._hold(read, asked)
+        watched = self._source.stills and any(sink.interactive for sink in self._sinks)
+        if watched and last is not None and choice is not None and count != self._options.frames:
+            self._stays = True
+            self._hold(last, choice)
 
     def _explain(
         self, read: _Read, view: str, class_choice: str | None, *, with_maps: bool, again: bool = False
@@ -190,9 +198,10 @@ class Loop:
         return _Result(read, explanation, view, class_choice, again)
 
     def _hold(self, read: _Read, shown: tuple[str, str | None]) -> None:
-        """While paused, stay with this frame; explain it again when the view or the class was changed."""
+        """While paused, or at the end of photos that somebody watches, stay with this frame; explain it again
+        when the view or the class was changed."""
         version = -1
-        while self._controls.paused and not self._controls.stop.is_set():
+        while (self._controls.paused or self._stays) and not self._controls.stop.is_set():
             version = self._controls.wait_change(version, timeout=1.0)
             asked = (self._controls.view, self._controls.class_choice)
             if asked != shown:
@@ -206,7 +215,7 @@ class Loop:
             result = self._results.get(_TICK)
             if result is not None:
                 held = self._show(result)
-            elif held is not None and self._controls.paused:
+            elif held is not None and (self._controls.paused or self._stays):
                 self._write(*held, [sink for sink in self._sinks if sink.interactive])
             if held is not None and self._controls.take_snapshot_request():
                 save_snapshot(held[0])

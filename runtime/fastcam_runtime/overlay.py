@@ -49,7 +49,7 @@ class Overlay:
         self._half_colours = _packed(table - table // 2)
         self._gray_frame = blend == "paper"
         self._alpha = 1 - PAPER_GRAY if blend == "paper" else alpha
-        self._blend_halves = blending.load() if native else None
+        self._native = native
         self._heat: Array = np.zeros((0, 0, 3), np.uint8)
         self._picture = self._heat
         self._seen: object = None
@@ -66,13 +66,13 @@ class Overlay:
             H×W×3 BGR uint8, overwritten by the next call.
         """
         size = check_frame(frame).shape[:2]
+        _check_map(saliency)
         if geometry is not None and geometry.frame != size:
             theirs = "×".join(map(str, geometry.frame))
             raise FastcamError(
                 f"the map belongs to a frame of {theirs} pixels, not {'×'.join(map(str, size))}"
             )
         geometry = geometry or Geometry.lay((size[0], size[1]), saliency.shape[:2], "stretch")
-        _check_map(saliency)
         self._fit(geometry)
         if self._gray_frame:
             base = cv2.cvtColor(to_gray(frame), cv2.COLOR_GRAY2BGR, dst=self._picture)
@@ -103,10 +103,13 @@ class Overlay:
     def _draw_halves(self, base: Array, saliency: Array, geometry: Geometry) -> None:
         """Half of the frame and half of the map, to half a level: far faster than any other weights."""
         seen, levels = geometry.seen, self._levels_of(saliency, geometry)
-        if self._blend_halves is None or levels.shape != geometry.frame:
+        blend_halves = blending.load() if self._native else None
+        if np.may_share_memory(base, self._picture):
+            base = base.copy()  # the last picture, drawn on once more
+        if blend_halves is None or levels.shape != geometry.frame:
             np.right_shift(base, 1, out=self._picture)
-        if self._blend_halves is not None:
-            self._blend_halves(seen.of(base), levels, self._half_colours, seen.of(self._picture))
+        if blend_halves is not None:
+            blend_halves(seen.of(base), levels, self._half_colours, seen.of(self._picture))
         else:
             self._colour(levels, self._half_colours, geometry)
             cv2.add(self._picture, self._heat, dst=self._picture)
@@ -135,7 +138,10 @@ class Overlay:
 
 
 def _check_map(saliency: Array) -> None:
-    if saliency.ndim != 2 and not (saliency.ndim == 3 and saliency.dtype == np.uint8):
+    if not isinstance(saliency, np.ndarray):
+        raise FastcamError(f"a map must be an array, not {type(saliency).__name__}")
+    rgb = saliency.ndim == 3 and saliency.shape[2] == 3 and saliency.dtype == np.uint8
+    if not (saliency.ndim == 2 or rgb) or saliency.size == 0:
         shape = "×".join(map(str, saliency.shape))
         raise FastcamError(f"a map must be H×W, or H×W×3 uint8, not {shape} {saliency.dtype}")
 

@@ -24,7 +24,7 @@ def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Pat
     for output in outputs:
         uri = "://" in str(output)
         path = Path(output).expanduser()
-        place = str(output) if uri else os.path.abspath(path)
+        place = str(output) if uri else os.path.realpath(path)
         if place in seen:
             raise SinkError(f"{output}: named twice as an output")
         seen.add(place)
@@ -51,9 +51,17 @@ def _places(text: str) -> list[Path]:
         return []
     path = Path(text).expanduser()
     if path.is_dir():
-        return [path, *(file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES)]
+        images = [file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES]
+        return [path, *_with_folders(images)]
     if path.exists():
-        # Pictures keep their names in a folder, so an image would be replaced by what is drawn on it.
-        return [path, path.parent] if path.suffix.lower() in IMAGE_SUFFIXES else [path]
-    matches = [Path(match) for match in glob.glob(str(path), recursive=True)]
-    return [place for match in matches for place in (match, match.parent)]
+        return _with_folders([path]) if path.suffix.lower() in IMAGE_SUFFIXES else [path]
+    return _with_folders(Path(match) for match in glob.glob(str(path), recursive=True))
+
+
+def _with_folders(images: Iterable[Path]) -> list[Path]:
+    """The images that exist, and the folders that they lie in, also behind a link.
+
+    Pictures keep their names in a folder, so there an image would be replaced by what is drawn on it.
+    """
+    found = [image for image in images if image.exists()]
+    return [*found, *{folder for image in found for folder in (image.parent, image.resolve().parent)}]

@@ -22,10 +22,11 @@ def save_snapshot(picture: Array, folder: Path | None = None) -> Path | None:
     """
     moment = time.time()
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(moment))
-    path = (folder or Path.cwd()) / f"fastcam-{stamp}-{int(moment % 1 * 1000):03d}.png"
+    path = (folder or Path()) / f"fastcam-{stamp}-{int(moment % 1 * 1000):03d}.png"
     try:
+        path = Path.cwd() / path
         write_whole(path, cv2.imencode(".png", picture)[1].tobytes())
-    except FastcamError as error:
+    except (FastcamError, OSError) as error:
         logger.warning("no snapshot: %s", error)
         return None
     logger.info("snapshot: %s", path)

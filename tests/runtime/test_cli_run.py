@@ -160,8 +160,12 @@ def test_pictures_of_different_sizes(graft: Path, tmp_path: Path) -> None:
     assert [picture.shape[:2] for picture in pictures] == sizes
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_while_recording_leaves_a_video_that_plays(graft: Path, tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "times"), [(signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGHUP, 1), (signal.SIGTERM, 300)]
+)
+def test_a_signal_while_recording_leaves_a_video_that_plays(
+    graft: Path, tmp_path: Path, number: int, times: int
+) -> None:
     out, figures = tmp_path / "out.mp4", tmp_path / "figures.json"
     source = "test://?size=320x240&fps=50"
     with start(
@@ -170,7 +174,8 @@ def test_a_signal_while_recording_leaves_a_video_that_plays(graft: Path, tmp_pat
         wait_for(
             lambda: any(path.stat().st_size > 5000 for path in tmp_path.glob("*.mp4")) or part_of(tmp_path)
         )
-        process.send_signal(number)
+        for _ in range(times):
+            process.send_signal(number)
         printed, errors = process.communicate(timeout=20)
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
@@ -227,6 +232,40 @@ def test_the_live_page_of_a_run_can_be_opened(graft: Path) -> None:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=20)
     assert process.returncode == 0
+
+
+def test_a_photo_stays_until_it_is_closed(graft: Path, tmp_path: Path) -> None:
+    import urllib.request
+
+    cv2.imwrite(str(tmp_path / "photo.png"), np.full((48, 64, 3), 90, np.uint8))
+    with start("run", graft, tmp_path / "photo.png", "http://127.0.0.1:0", "--threads", "1") as process:
+        assert process.stderr is not None
+        told = []
+        for line in process.stderr:
+            told.append(line)
+            if "stays until" in line:
+                break
+        url = next(word for line in told for word in line.split() if word.startswith("http://127"))
+        time.sleep(2)
+        assert process.poll() is None
+        with urllib.request.urlopen(url.rstrip(".,;") + "snapshot.jpg", timeout=10) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGTERM)
+        printed, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "photo.png: " in printed
+
+
+def test_a_name_that_is_no_utf8(graft: Path, tmp_path: Path) -> None:
+    photo = os.fsencode(tmp_path) + b"/bad\xff.png"
+    picture = cv2.imencode(".png", np.full((48, 64, 3), 90, np.uint8))[1].tobytes()
+    try:
+        Path(os.fsdecode(photo)).write_bytes(picture)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    figures = tmp_path / "figures.json"
+    assert main(["run", str(graft), os.fsdecode(photo), "null://", "--json", str(figures)]) == 0
+    assert json.loads(figures.read_text())["input"].endswith("bad?.png")
 
 
 class TestMistakes:

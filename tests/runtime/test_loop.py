@@ -290,12 +290,17 @@ def test_snapshot(explainer: Explainer, tmp_path: Path, monkeypatch: pytest.Monk
     np.testing.assert_array_equal(cv2.imread(str(path)), sink.pictures[1])
 
 
+@pytest.mark.parametrize("still_there", [True, False])
 def test_a_snapshot_that_cannot_be_saved_stops_nothing(
-    explainer: Explainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    explainer: Explainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, still_there: bool
 ) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
-    monkeypatch.setattr(Path, "cwd", lambda: tmp_path / "never")
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    if still_there:
+        folder.write_text("a file in its place")
+        monkeypatch.setattr(Path, "cwd", lambda: folder)
     controls = Controls(available_views(explainer.model), "map")
     controls.request_snapshot()
     sink = Recorder()

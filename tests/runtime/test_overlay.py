@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import cv2
@@ -85,6 +86,34 @@ def test_the_compiled_blend_draws_the_same_picture(width: int, resize: str, part
     saliency = rng.random((8, 8), np.float32)
     pictures = [Overlay("jet", native=wanted).draw(frame, saliency, geometry) for wanted in (True, False)]
     np.testing.assert_array_equal(*pictures)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("part", [np.s_[:], np.s_[::-1], np.s_[:, ::-1]])
+def test_the_last_picture_can_be_drawn_on_once_more(compiled: bool, part: object) -> None:
+    rng = np.random.default_rng(0)
+    frame, saliency = rng.integers(0, 256, (60, 80, 3), np.uint8), rng.random((60, 80), np.float32)
+    drawer = Overlay(native=compiled)
+    expected = drawer.draw(drawer.draw(frame, saliency)[part].copy(), saliency).copy()  # type: ignore[index]
+    again = drawer.draw(drawer.draw(frame, saliency)[part], saliency)  # type: ignore[index]
+    np.testing.assert_array_equal(again, expected)
+
+
+def test_an_overlay_can_be_sent_to_another_process() -> None:
+    frame, saliency = np.full((6, 8, 3), 90, np.uint8), np.eye(8, dtype=np.float32)
+    drawer = Overlay()
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(drawer)).draw(frame, saliency), drawer.draw(frame, saliency)
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, [[0.5]], np.zeros(8, np.float32), np.zeros((0, 8), np.float32), np.zeros((8, 8, 2), np.uint8)],
+)
+def test_what_is_no_map(wrong: object) -> None:
+    with pytest.raises(FastcamError, match="a map must be"):
+        overlay(np.zeros((30, 40, 3), np.uint8), wrong)  # type: ignore[arg-type]
 
 
 def test_paper_blend_is_a_quarter_gray_frame() -> None:

@@ -17,6 +17,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("model.onnx", "clip.mp4", "photos/a.jpg", "photos/b.jpg", "photos/c-007.png"):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / "link.mp4").symlink_to("clip.mp4")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "a.jpg").symlink_to("../photos/a.jpg")
+    (tmp_path / "links" / "gone.jpg").symlink_to("../photos/gone.jpg")
+    (tmp_path / "here").symlink_to(".")
     return tmp_path
 
 
@@ -37,6 +41,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("photos/*.jpg", "photos/b.jpg"),
         ("photos/a.jpg", "photos/"),
         ("photos/a.jpg", "photos/../photos"),
+        ("links", "photos/"),
+        ("links/a.jpg", "photos/"),
+        ("links/*.jpg", "photos/"),
+        ("links", "photos/a.jpg"),
     ],
 )
 def test_refused(source: str, output: str) -> None:
@@ -50,14 +58,14 @@ def test_refused(source: str, output: str) -> None:
     [("clip.mp4", "out.mp4"), ("photos", "overlays/"), ("photos", "photos/c.mp4"),
      ("photos", "photos/d-%03d.png"), ("photos", "%03d.png"), ("clip.mp4", "./"),
      ("photos/a.jpg", "./"), ("photos/a.jpg", "photos/b.jpg"), ("0", "clip.mp4"), ("test://", "clip.mp4"),
-     ("http://camera/", "http://:8000")],
+     ("http://camera/", "http://:8000"), ("links", "overlays/"), ("links", "./")],
 )  # fmt: skip
 def test_allowed(source: str, output: str) -> None:
     refuse_overwriting(["model.onnx", source], [output])
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("again", ["o.png", "./o.png", "photos/../o.png"])
+@pytest.mark.parametrize("again", ["o.png", "./o.png", "photos/../o.png", "here/o.png"])
 def test_an_output_named_twice(again: str) -> None:
     with pytest.raises(SinkError, match=r"o\.png: named twice"):
         refuse_overwriting(["model.onnx", "clip.mp4"], ["o.png", "null://", again])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from fastcam_runtime import ModelError, SourceError
@@ -78,6 +79,15 @@ def test_shrinking_averages_instead_of_aliasing() -> None:
     stripes[:, ::2] = 255
     tensor, _ = Preprocessor(ImageInput("x", "NCHW", 3, 16, 16), PREPROCESS["raw255"])(stripes)
     np.testing.assert_allclose(tensor, 127.5, atol=1)
+
+
+@pytest.mark.parametrize("size", [(128, 128), (129, 128), (127, 131), (16, 131), (250, 17)])
+def test_an_odd_side_is_averaged_too(size: tuple[int, int]) -> None:
+    frame = noise(*size, 3)
+    tensor, _ = Preprocessor(ImageInput("x", "NCHW", 3, 16, 16), PREPROCESS["raw255"])(frame)
+    # As much of the noise is left as in true averages of the same areas, not that of single pixels.
+    averaged = cv2.resize(frame, (16, 16), interpolation=cv2.INTER_AREA)
+    assert np.std(tensor) < 1.35 * np.std(averaged)
 
 
 def test_letterbox_bars_are_zero_whatever_came_before() -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from fastcam_runtime.controls import Controls
 from fastcam_runtime.errors import SourceError
+from fastcam_runtime.sinks import Status, open_sink
 from fastcam_runtime.sources import Source, open_source
 
 FRAMES = 40
@@ -248,3 +250,22 @@ def test_a_clip_keeps_its_own_pace_for_somebody_who_watches(
         pass
     assert all(0 < wait <= 3 / rate for wait in waits) if rate else not waits
     assert bool(waits) == paced
+
+
+@pytest.mark.parametrize("name", ["12:30.mp4", "2026-11-16T18:30:00.mp4"])
+def test_a_video_with_a_colon_in_its_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_sink(name, fps=5, controls=Controls(("overlay",))) as sink:
+        for level in range(3):
+            sink.write(np.full((48, 64, 3), 40 * level, np.uint8), Status(frame=level))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    with open_source(name) as source:
+        assert len(list(iter(source.read, None))) == 3
+
+
+def test_a_raw_video_that_begins_dark_is_no_text(tmp_path: Path) -> None:
+    luma, chroma = bytes([16]) * (64 * 48), bytes([120]) * (2 * 32 * 24)
+    frames = b"".join(b"FRAME\n" + luma + chroma for _ in range(3))
+    (tmp_path / "dark.y4m").write_bytes(b"YUV4MPEG2 W64 H48 F25:1 Ip A1:1 C420\n" + frames)
+    with open_source(str(tmp_path / "dark.y4m")) as source:
+        assert len(list(iter(source.read, None))) == 3

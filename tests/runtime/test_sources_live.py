@@ -16,9 +16,11 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from fastcam_runtime.cli import main
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.sources import SourceOptions, capture, csi, open_source
 from fastcam_runtime.sources.live import LiveSource
+from tiny_grafts import save_graft
 
 
 class Broadcast:
@@ -136,6 +138,17 @@ def test_stream_that_is_not_there_hides_the_password() -> None:
     with pytest.raises(SourceError, match=r"rtsp://user@127\.0\.0\.1:9/a: nothing answers") as caught:
         open_source("rtsp://user:secret@127.0.0.1:9/a")
     assert "secret" not in str(caught.value)
+
+
+def test_a_run_over_a_stream_keeps_the_password(
+    broadcast: Broadcast, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graft, figures = save_graft(tmp_path / "graft.onnx"), tmp_path / "figures.json"
+    uri = broadcast.uri.replace("http://", "http://user:secret@")
+    assert main(["run", str(graft), uri, "null://", "--frames", "1", "--json", str(figures)]) == 0
+    told = "".join(capsys.readouterr()) + figures.read_text()
+    assert "user@127.0.0.1" in told
+    assert "secret" not in told
 
 
 class Scripted:

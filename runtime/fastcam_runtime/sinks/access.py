@@ -7,7 +7,6 @@ import ipaddress
 import re
 import socket
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from ..errors import SinkError
@@ -55,7 +54,11 @@ class Access:
     def check_same_origin(self, request: Request) -> None:
         """Refuse a change that another site makes the browser ask for."""
         origin = request.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        try:
+            elsewhere = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+        except ValueError:  # no address at all
+            elsewhere = True
+        if elsewhere:
             raise Refusal(HTTPStatus.FORBIDDEN, "asked from another site")
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise Refusal(HTTPStatus.FORBIDDEN, "asked from another site")
@@ -63,11 +66,9 @@ class Access:
     def _knows_token(self, request: Request) -> bool:
         if self._same(request.query.get("token", "")):
             return True
-        try:
-            cookie = SimpleCookie(request.headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            return False
-        return cookie is not None and self._same(cookie.value)
+        # Not by SimpleCookie: it stops at the first value it dislikes, and other services set theirs too.
+        pairs = (part.partition("=") for part in request.headers.get("cookie", "").split(";"))
+        return any(name.strip() == self._cookie and self._same(value.strip()) for name, _, value in pairs)
 
     def _same(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), (self._token or "").encode())

@@ -17,7 +17,7 @@ SECONDS_LIMIT = 5.0
 """Bytes up to the blank line, bytes after it, number of headers, and seconds for all of it."""
 
 _REQUEST_LINE = re.compile(r"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.[01]")
-_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([ -~\t]*?)[ \t]*")
+_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([ -~\t\x80-\xff]*?)[ \t]*")
 
 
 class Refusal(Exception):
@@ -98,10 +98,7 @@ def parse_head(head: bytes) -> Request:
     Raises:
         Refusal: it is not well-formed HTTP/1.
     """
-    try:
-        lines = head.decode("ascii").split("\r\n")
-    except UnicodeDecodeError:
-        raise Refusal(HTTPStatus.BAD_REQUEST, "the head is not plain ASCII") from None
+    lines = head.decode("latin-1").split("\r\n")  # a value may be anything: other services set cookies too
     line = _REQUEST_LINE.fullmatch(lines[0])
     if line is None:
         raise Refusal(HTTPStatus.BAD_REQUEST, "not a request of HTTP/1.0 or HTTP/1.1")

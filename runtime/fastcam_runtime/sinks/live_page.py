@@ -142,10 +142,15 @@ class LivePage(Sink):
         self._send_status(request, connection)
 
     def _change(self, changes: dict[str, Any]) -> None:
+        view = self._controls.view
         if "view" in changes:
             self._controls.set_view(changes["view"])
-        if "class" in changes:
-            self._controls.set_class(changes["class"])
+        try:
+            if "class" in changes:
+                self._controls.set_class(changes["class"])
+        except FastcamError:
+            self._controls.set_view(view)  # all of it, or nothing
+            raise
         if "paused" in changes:
             self._controls.set_paused(changes["paused"])
 

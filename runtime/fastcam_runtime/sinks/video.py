@@ -106,8 +106,9 @@ class VideoFile(Sink):
         return max(0, missing)
 
     def _open(self) -> cv2.VideoWriter:
+        target = str(self._part.absolute())  # FFmpeg takes `12:30.mp4` for the address of a protocol `12`
         for codec in CODECS[self._path.suffix.lower()]:
-            writer = cv2.VideoWriter(str(self._part), cv2.VideoWriter.fourcc(*codec), self._fps, self._size)
+            writer = cv2.VideoWriter(target, cv2.VideoWriter.fourcc(*codec), self._fps, self._size)
             if writer.isOpened():
                 return writer
         self._part.unlink(missing_ok=True)
@@ -138,7 +139,7 @@ def fit(picture: Image, size: tuple[int, int]) -> Image:
 
 def _plays(path: Path) -> bool:
     """Whether OpenCV can read the first frame of `path`."""
-    capture = cv2.VideoCapture(str(path))
+    capture = cv2.VideoCapture(str(path.absolute()))
     try:
         return bool(capture.isOpened() and capture.grab())
     finally:

@@ -24,7 +24,7 @@ _Self = TypeVar("_Self", bound="Source")
 
 @dataclass(frozen=True)
 class Frame:
-    """One picture of a source; its pixels are the reader's to keep and to draw on."""
+    """One picture of a source; its pixels stay as they are, and may be read-only: draw on a copy."""
 
     image: Image
     index: int

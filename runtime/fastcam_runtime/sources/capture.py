@@ -80,7 +80,7 @@ def open_stream(uri: str, options: SourceOptions) -> Source:
     Raises:
         SourceError: nothing answers, or what answers is no video.
     """
-    name = _without_password(uri)
+    name = without_password(uri)
     connect: Callable[[], CaptureGrabber] = partial(_connect_stream, name, uri)
     return LiveSource(name, connect, options)
 
@@ -92,7 +92,10 @@ def _connect_stream(name: str, uri: str) -> CaptureGrabber:
     return CaptureGrabber(capture)
 
 
-def _without_password(uri: str) -> str:
+def without_password(uri: str) -> str:
+    """The address as it may be shown; what is no address, as it is."""
+    if "://" not in uri:
+        return uri
     parts = urlsplit(uri)
     user, at, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{at}{host}"))

@@ -99,9 +99,12 @@ def _decode(path: Path) -> Image | None:
 
 
 def _is_text(path: Path) -> bool:
-    """Whether a file is plain text: FFmpeg would show it as a film of letters. Playlists are text too."""
+    """Whether a file is plain text: FFmpeg would show it as a film of letters. Playlists are text too, and
+    a raw video can look like one while it is dark."""
     with path.open("rb") as file:
         head = file.read(1024)
+    if head.startswith(b"YUV4MPEG2 "):
+        return False
     return b"\0" not in head and head.isascii() and path.suffix.lower() not in (".m3u8", ".sdp")
 
 
@@ -121,7 +124,8 @@ class VideoFile(OrderedSource):
             raise SourceError(f"{self._path}: an empty file")
         if _is_text(self._path):
             raise SourceError(f"{self._path}: not a video but a text")
-        capture = cv2.VideoCapture(str(self._path))
+        # FFmpeg takes the `12:30.mp4` of a folder for the address of a protocol `12`.
+        capture = cv2.VideoCapture(str(self._path.absolute()))
         if not capture.isOpened():
             raise SourceError(f"{self._path}: not a video that OpenCV can read")
         return capture
