@@ -38,7 +38,7 @@ def plan(source: Source, options: Options) -> Plan:
     """
     model = view(source)
     ends = find_ends(model, options.input_shape)
-    shapes = concrete_shapes(model, ends)
+    shapes = concrete_shapes(model, ends, source.path.resolve().parent if source.path is not None else None)
     if options.taps == "auto":
         return Plan(model, ends, find_taps(ends, shapes))
     return Plan(model, ends, named_taps(model, options.taps, ends, shapes))
