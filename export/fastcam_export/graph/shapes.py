@@ -11,6 +11,7 @@ import onnxruntime as ort
 
 from ..errors import GraftError
 from .ends import Ends
+from .feeds import make_feeds
 
 SMALL = 1024
 """Initializers up to this many elements may hold a shape, so inference sees their values."""
@@ -20,7 +21,7 @@ Found = dict[str, tuple[ir.DataType, tuple[int, ...]]]
 
 
 def concrete_shapes(model: ir.Model, ends: Ends, folder: Path | None = None) -> Shapes:
-    """Shapes by tensor name, for the concrete input shape of `ends`.
+    """Shapes by tensor name, for the concrete input shape of `ends`; a sequence of tensors has none.
 
     Shapes that hide from ONNX's inference (behind computed Pads or Reshapes) are read off one run, for
     which external weights lie in `folder`. The element types that are found on the way are noted on the
@@ -97,7 +98,7 @@ def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
     try:
         session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        feeds = {i.name: _zeros(i, ends) for i in session.get_inputs()}
+        feeds = make_feeds(session.get_inputs(), ends.image.name or "", ends.shape, np.zeros)
         results = session.run(names, feeds)
     except Exception as error:  # onnxruntime raises a family of its own, without a public base class
         reason = str(error).splitlines()[0]
@@ -108,12 +109,5 @@ def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None
     return {
         name: (ir.DataType.from_numpy(result.dtype), result.shape)
         for name, result in zip(names, results, strict=True)
+        if isinstance(result, np.ndarray)
     }
-
-
-def _zeros(info: ort.NodeArg, ends: Ends) -> np.ndarray:
-    kind = {"tensor(float16)": np.float16, "tensor(uint8)": np.uint8, "tensor(int64)": np.int64}
-    dtype = kind.get(info.type, np.float64 if info.type == "tensor(double)" else np.float32)
-    if info.name == ends.image.name:
-        return np.zeros(ends.shape, dtype)
-    return np.zeros([d if isinstance(d, int) else 1 for d in info.shape], dtype)
