@@ -71,5 +71,6 @@ def map_options(args: argparse.Namespace) -> dict[str, Any]:
 
 def default_target(model: str, ending: str = "fastcam") -> Path:
     """Beside the user, not beside the source: the source's folder may not be theirs."""
-    name = model.rpartition(":")[2] if not model.endswith(".onnx") else Path(model).stem
+    path = Path(model)
+    name = path.stem if path.suffix.lower() == ".onnx" else model.rpartition(":")[2]
     return Path(f"{name}-{ending}.onnx")

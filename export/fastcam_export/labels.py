@@ -29,28 +29,30 @@ def read_labels(path: Path) -> tuple[str, ...]:
         GraftError: The file cannot be read or is empty.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        # With or without the mark that some editors put in front of UTF-8.
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise GraftError(f"cannot read the labels {path}: {reason}") from error
-    labels = parse_names(text) if text.lstrip()[:1] in ("[", "{") else tuple(text.splitlines())
+    # Blank lines at the end are no classes.
+    labels = parse_names(text) if text.lstrip()[:1] in ("[", "{") else tuple(text.rstrip().splitlines())
     if not labels:
         raise GraftError(f"no labels in {path}")
     return labels
 
 
 def parse_names(text: str) -> tuple[str, ...]:
-    """Class names from a `names` entry: a JSON or Python list, or a mapping from index to name."""
+    """Class names from a `names` entry: a JSON or Python list, or a mapping from index to name.
+
+    Empty for any other text: what a file's author wrote there is not the user's mistake.
+    """
     for parse in (json.loads, ast.literal_eval):
         try:
             names = parse(text)
-        except (ValueError, SyntaxError):
-            continue
-        if isinstance(names, Mapping):
-            try:
+            if isinstance(names, Mapping):
                 return tuple(str(names[key]) for key in sorted(names, key=int))
-            except ValueError:
-                return ()
+        except Exception:  # too deep, too large, not hashable, no index: any text may stand there
+            continue
         if isinstance(names, list | tuple):
             return tuple(str(name) for name in names)
     return ()
@@ -99,7 +101,7 @@ def _fields(asked: str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(asked, str):
         try:
             fields = json.loads(asked)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise GraftError(
                 f"preprocess {asked!r} is neither one of {', '.join(PREPROCESS)} nor JSON such as {_EXAMPLE}"
             ) from None
@@ -123,7 +125,7 @@ def _numbers(fields: Mapping[str, Any], key: str) -> tuple[float, ...]:
         if isinstance(values, str):
             raise TypeError
         return tuple(float(value) for value in values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise GraftError(
             f"preprocess: {key} is {json.dumps(values, default=str)}, not a list of numbers as in {_EXAMPLE}"
         ) from None

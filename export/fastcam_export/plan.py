@@ -10,6 +10,7 @@ from .bilinear import Size
 from .graph.ends import Ends, find_ends
 from .graph.shapes import concrete_shapes
 from .load import Source
+from .load.view import view
 from .options import Options
 from .taps import Tap, find_taps, named_taps
 
@@ -32,13 +33,12 @@ def plan(source: Source, options: Options) -> Plan:
     """Find the image input, the scores and the taps of a loaded model.
 
     Raises:
+        LoadError: Its graph cannot be read.
         GraftError: The model takes no picture, has no usable scale, or a named tap is unknown.
     """
-    model = ir.from_proto(source.proto)
-    if source.path is not None:
-        ir.external_data.set_base_dir(model.graph, source.path.parent)
+    model = view(source)
     ends = find_ends(model, options.input_shape)
-    shapes = concrete_shapes(model, ends)
+    shapes = concrete_shapes(model, ends, source.path.resolve().parent if source.path is not None else None)
     if options.taps == "auto":
         return Plan(model, ends, find_taps(ends, shapes))
     return Plan(model, ends, named_taps(model, options.taps, ends, shapes))

@@ -13,6 +13,7 @@ import onnx
 
 from .errors import GraftError
 from .interruption import temporary_folder
+from .load.messages import external_tensors
 from .load.onnx_file import external_files
 from .streaming import write_model
 
@@ -129,7 +130,7 @@ def _naming(target: Path) -> Iterator[None]:
 
 
 def _relocate(proto: onnx.ModelProto, copies: dict[str, str]) -> None:
-    for tensor in proto.graph.initializer:
+    for tensor in external_tensors(proto):
         for entry in tensor.external_data:
             if entry.key == "location":
                 entry.value = copies[entry.value]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -77,6 +78,8 @@ class Preprocess:
                 raise ModelError(
                     f"preprocess: {field} has {len(values)} values, {self.order} needs {channels}"
                 )
+            if not all(math.isfinite(value) for value in values):
+                raise ModelError(f"preprocess: {field} holds {list(values)}, not only finite numbers")
         if any(value == 0 for value in self.std):
             raise ModelError("preprocess: std holds a zero")
 
@@ -152,7 +155,9 @@ class Metadata:
             fields["taps"] = tuple(_build(TapInfo, tap) for tap in fields["taps"])
             fields["preprocess"] = _build(Preprocess, fields["preprocess"])
             metadata: Metadata = _build(cls, fields)
-        except (ValueError, KeyError, TypeError) as error:
+        except ModelError:
+            raise
+        except Exception as error:  # any text may stand there, and fail in any way
             raise ModelError(f"the file's '{METADATA_KEY}' metadata is damaged: {error!r}") from error
         return metadata
 

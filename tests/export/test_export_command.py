@@ -58,12 +58,17 @@ def test_export_writes_a_file_that_runs(
     assert [o.name for o in session.get_outputs()][:2] == ["logits", "saliency_map"]
 
 
+@pytest.mark.parametrize("suffix", [".onnx", ".ONNX"])
 def test_the_default_target_lies_where_the_user_stands(
-    plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    suffix: str,
+    plain: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    assert outcome(capsys, "export", plain)[0] == 0
+    assert outcome(capsys, "export", plain.rename(plain.with_suffix(suffix)))[0] == 0
     assert (tmp_path / "here" / "plain-fastcam.onnx").is_file()
 
 

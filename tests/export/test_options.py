@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from fastcam_export import GraftError, Options, export, graft
+from fastcam_export.labels import read_labels
 from fastcam_runtime.cli import main
 from fastcam_runtime.contract import METADATA_KEY, Metadata
 from networks import small_cnn
@@ -36,6 +37,30 @@ def test_labels_may_be_a_file(text: str, kind: type, tmp_path: Path) -> None:
     assert metadata_of(graft(small_cnn(), labels=kind(path))).labels == LABELS
     with pytest.raises(GraftError, match=r"cannot read the labels .*other\.txt"):
         graft(small_cnn(), labels=kind(tmp_path / "other.txt"))
+
+
+@pytest.mark.parametrize(
+    "text", ["\n".join(LABELS) + "\n\n", "\r\n".join(LABELS) + "\r\n \r\n", f"{json.dumps(LABELS)}\n\n"]
+)
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_labels_as_editors_save_them(mark: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "labels.txt"
+    path.write_text(mark + text, encoding="utf-8", newline="")
+    assert read_labels(path) == LABELS
+
+
+@pytest.mark.parametrize(
+    "names", ["{[1]: 'a'}", "{None: 'a'}", "{1e999: 'a'}", '{"x": "a"}', "5", "[" * 3000, "[" * 1_000_000]
+)
+def test_a_files_own_names_that_are_none(names: str, tmp_path: Path) -> None:
+    """What its author wrote there is not the user's mistake; in the user's own file it is."""
+    model = small_cnn()
+    model.metadata_props.add(key="names", value=names)
+    assert metadata_of(graft(model)).labels == ()
+    path = tmp_path / "labels.txt"
+    path.write_text(names if names[0] in "[{" else "\n")
+    with pytest.raises(GraftError, match=r"no labels in .*labels\.txt"):
+        graft(small_cnn(), labels=path)
 
 
 @pytest.mark.parametrize("weights", ["1,2,4", "1, 2, 4", [1, 2, 4], np.array([1, 2, 4])])
@@ -104,6 +129,10 @@ def test_numbers_of_numpy_are_numbers() -> None:
         ({"preprocess": '{"mean": 1}'}, 'preprocess: mean is 1, not a list of numbers as in {"order": '),
         ({"preprocess": '{"mean": "123"}'}, 'preprocess: mean is "123", not a list of numbers'),
         ({"preprocess": '{"mean": [1, 2, 3]}'}, "preprocess lacks std; it looks like"),
+        ({"preprocess": '{"mean": [NaN, 0, 0], "std": [1, 1, 1]}'}, "mean holds [nan, 0.0, 0.0], not only"),
+        ({"preprocess": '{"mean": [0, 0, 0], "std": [1, 1e400, 1]}'}, "std holds [1.0, inf, 1.0], not only"),
+        ({"preprocess": {"mean": [10**400, 0, 0]}}, "preprocess: mean is [1000"),
+        ({"preprocess": "[" * 100_000}, "nor JSON such as"),
         ({"preprocess": "[1, 2]"}, "preprocess '[1, 2]' has no keys and values such as"),
         ({"preprocess": "caffe"}, "preprocess 'caffe' is neither one of imagenet, unit, signed, raw255 nor"),
     ],

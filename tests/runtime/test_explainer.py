@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import numpy as np
@@ -217,6 +218,27 @@ class TestBadFiles:
         onnx.save(model, tmp_path / "odd.onnx")
         with pytest.raises(ModelError, match=r"odd\.onnx: .*metadata is damaged"):
             Explainer(tmp_path / "odd.onnx")
+
+    @pytest.mark.parametrize(
+        "changed",
+        [{"image": []}, {"image": None}, {"image": {}}, {"taps": 5}, {"taps": [3]}, {"preprocess": "raw255"},
+         {"preprocess": {"order": "RGB", "mean": [0, 0, float("nan")], "std": [1, 1, 1]}}, {"version": None}],
+    )  # fmt: skip
+    def test_metadata_of_another_form(self, changed: dict[str, object], tmp_path: Path) -> None:
+        model = make_graft()
+        fields = json.loads(model.metadata_props[0].value)
+        model.metadata_props[0].value = json.dumps(fields | changed)
+        onnx.save(model, tmp_path / "odd.onnx")
+        with pytest.raises(
+            ModelError, match=r"odd\.onnx: .*(metadata is damaged|not only finite)"
+        ) as refusal:
+            Explainer(tmp_path / "odd.onnx")
+        assert "\n" not in str(refusal.value)
+
+    @pytest.mark.parametrize("text", ["null", "[]", "[" * 100_000, '{"version": 1e400}'])
+    def test_metadata_that_is_no_object(self, text: str) -> None:
+        with pytest.raises(ModelError):
+            contract.Metadata.from_json(text)
 
     def test_metadata_of_another_network(self, tmp_path: Path) -> None:
         model = make_graft()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import onnx_ir as ir
@@ -9,6 +11,7 @@ import onnxruntime as ort
 
 from ..errors import GraftError
 from .ends import Ends
+from .feeds import make_feeds
 
 SMALL = 1024
 """Initializers up to this many elements may hold a shape, so inference sees their values."""
@@ -17,17 +20,18 @@ Shapes = dict[str, tuple[int, ...]]
 Found = dict[str, tuple[ir.DataType, tuple[int, ...]]]
 
 
-def concrete_shapes(model: ir.Model, ends: Ends) -> Shapes:
-    """Shapes by tensor name, for the concrete input shape of `ends`.
+def concrete_shapes(model: ir.Model, ends: Ends, folder: Path | None = None) -> Shapes:
+    """Shapes by tensor name, for the concrete input shape of `ends`; a sequence of tensors has none.
 
-    Shapes that hide from ONNX's inference (behind computed Pads or Reshapes) are read off one run.
-    The element types that are found on the way are noted on the graph's values.
+    Shapes that hide from ONNX's inference (behind computed Pads or Reshapes) are read off one run, for
+    which external weights lie in `folder`. The element types that are found on the way are noted on the
+    graph's values.
     """
     found = _inferred(model, ends)
     values = {v.name: v for node in ends.path for v in node.outputs if v.name}
     missing = [name for name in values if name not in found]
     if missing:
-        found.update(_observed(model, ends, missing))
+        found.update(_observed(model, ends, missing, folder))
     for name, (dtype, _) in found.items():
         if name in values:
             values[name].dtype = dtype
@@ -82,7 +86,7 @@ def _set_shape(info: onnx.ValueInfoProto, shape: tuple[int, ...]) -> None:
         info.type.tensor_type.shape.dim.add().dim_value = size
 
 
-def _observed(model: ir.Model, ends: Ends, names: list[str]) -> Found:
+def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None) -> Found:
     """Run the model once with the wanted tensors as outputs and look at what comes out."""
     proto = ir.to_proto(model)
     present = {output.name for output in proto.graph.output}
@@ -90,9 +94,11 @@ def _observed(model: ir.Model, ends: Ends, names: list[str]) -> Found:
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
+    if folder is not None:
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
     try:
         session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        feeds = {i.name: _zeros(i, ends) for i in session.get_inputs()}
+        feeds = make_feeds(session.get_inputs(), ends.image.name or "", ends.shape, np.zeros)
         results = session.run(names, feeds)
     except Exception as error:  # onnxruntime raises a family of its own, without a public base class
         reason = str(error).splitlines()[0]
@@ -103,12 +109,5 @@ def _observed(model: ir.Model, ends: Ends, names: list[str]) -> Found:
     return {
         name: (ir.DataType.from_numpy(result.dtype), result.shape)
         for name, result in zip(names, results, strict=True)
+        if isinstance(result, np.ndarray)
     }
-
-
-def _zeros(info: ort.NodeArg, ends: Ends) -> np.ndarray:
-    kind = {"tensor(float16)": np.float16, "tensor(uint8)": np.uint8, "tensor(int64)": np.int64}
-    dtype = kind.get(info.type, np.float64 if info.type == "tensor(double)" else np.float32)
-    if info.name == ends.image.name:
-        return np.zeros(ends.shape, dtype)
-    return np.zeros([d if isinstance(d, int) else 1 for d in info.shape], dtype)

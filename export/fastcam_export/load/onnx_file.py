@@ -9,6 +9,7 @@ import onnx
 from fastcam_runtime.errors import closest
 
 from ..errors import LoadError
+from .messages import external_tensors
 from .source import opset_of
 
 
@@ -45,19 +46,32 @@ def _bytes(path: Path) -> bytes:
 
 
 def external_files(proto: onnx.ModelProto) -> dict[str, int]:
-    """The external data files that the weights lie in, each with the size that it must at least have."""
+    """The external data files that the weights lie in, each with the size that it must at least have.
+
+    Raises:
+        LoadError: A weight does not say where it lies.
+    """
     files: dict[str, int] = {}
-    for tensor in proto.graph.initializer:
-        if tensor.data_location != onnx.TensorProto.EXTERNAL:
-            continue
+    for tensor in external_tensors(proto):
         entry = {e.key: e.value for e in tensor.external_data}
-        end = int(entry.get("offset", 0)) + int(entry.get("length", 0))
-        files[entry["location"]] = max(files.get(entry["location"], 0), end)
+        try:
+            location = entry["location"]
+            end = int(entry.get("offset", 0)) + int(entry.get("length", 0))
+            if not isinstance(location, str):
+                raise ValueError("not UTF-8")
+        except (KeyError, ValueError):
+            listed = ", ".join(f"{key} {value!r}" for key, value in entry.items()) or "nothing"
+            raise LoadError(f"the weights of '{tensor.name}' cannot be found with {listed}") from None
+        files[location] = max(files.get(location, 0), end)
     return files
 
 
 def _check_external_data(proto: onnx.ModelProto, path: Path) -> None:
-    for location, size in external_files(proto).items():
+    try:
+        files = external_files(proto)
+    except LoadError as error:
+        raise LoadError(f"{path}: {error}") from None
+    for location, size in files.items():
         file = path.parent / location
         if not file.is_file():
             raise LoadError(f"{path} keeps weights in {location}, which is not beside it")

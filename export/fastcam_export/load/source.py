@@ -24,6 +24,11 @@ class Source:
     """What was changed on the way in, for the user to know."""
 
     @property
+    def name(self) -> str:
+        """How a message to the user calls it."""
+        return str(self.path or "this model")
+
+    @property
     def opset(self) -> int:
         return opset_of(self.proto)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import onnx
@@ -12,6 +13,7 @@ from onnx_ir.passes.common import InlinePass
 from ..authoring import MIN_OPSET
 from ..errors import GraftError, LoadError
 from .source import Source
+from .view import refuse_unseen, view
 
 OLDEST_OPSET = 7
 FUNCTION_IR_VERSION = 8
@@ -23,14 +25,15 @@ def prepare(source: Source) -> Source:
 
     Raises:
         GraftError: The model holds a graft already.
-        LoadError: Its opset is too old or too new, or cannot be upgraded.
+        LoadError: Its opset is too old or too new, or cannot be upgraded; or it holds what cannot be read.
     """
     _refuse_grafted(source)
+    refuse_unseen(source)
     if source.proto.functions:
         # A tap may lie inside a function, where no output can reach it.
-        model = ir.from_proto(source.proto)
-        InlinePass()(model)
-        source = replace(source, proto=ir.to_proto(model), notes=(*source.notes, "local functions inlined"))
+        proto = ir.to_proto(_inlined(source))
+        proto.metadata_props.extend(source.proto.metadata_props)
+        source = replace(source, proto=proto, notes=(*source.notes, "local functions inlined"))
     source = _upgrade_opset(source)
     _drop_weights_from_inputs(source.proto)
     source.proto.ir_version = max(source.proto.ir_version, FUNCTION_IR_VERSION)
@@ -40,8 +43,39 @@ def prepare(source: Source) -> Source:
 def _refuse_grafted(source: Source) -> None:
     keys = {entry.key for entry in source.proto.metadata_props}
     if METADATA_KEY in keys or any(function.domain == DOMAIN for function in source.proto.functions):
-        name = source.path or "this model"
-        raise GraftError(f"{name} is grafted already: start from the original file, or use it as it is")
+        raise GraftError(
+            f"{source.name} is grafted already: start from the original file, or use it as it is"
+        )
+
+
+def _inlined(source: Source) -> ir.Model:
+    model = view(source)
+    for function in model.functions.values():
+        _adopt_opsets(function, model.opset_imports)
+    try:
+        InlinePass()(model)
+    except (ValueError, ir.passes.InvariantError) as error:
+        raise LoadError(f"{source.name}: its local functions cannot be inlined: {error}") from error
+    return model
+
+
+def _adopt_opsets(function: ir.Function, opsets: Mapping[str, int]) -> None:
+    """ONNX lets a function import another version than the model if its operators are the same in both."""
+    for domain, version in function.opset_imports.items():
+        wanted = opsets.get(domain, version)
+        nodes = ir.traversal.RecursiveGraphIterator(function)
+        if all(_same(node.op_type, domain, version, wanted) for node in nodes if node.domain == domain):
+            function.opset_imports[domain] = wanted
+
+
+def _same(op_type: str, domain: str, *versions: int) -> bool:
+    """Whether an operator is known, and the same, in all these versions of its domain."""
+    try:
+        return (
+            len({onnx.defs.get_schema(op_type, version, domain).since_version for version in versions}) == 1
+        )
+    except onnx.defs.SchemaError:
+        return False
 
 
 def _upgrade_opset(source: Source) -> Source:

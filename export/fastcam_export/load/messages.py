@@ -1,0 +1,38 @@
+"""Every message inside a model's protobuf: texts and weights may lie at any depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import onnx
+
+
+def messages(root: Any) -> Iterator[Any]:
+    """`root` and every message inside it, those of subgraphs and functions among them."""
+    yield root
+    # Not `ListFields`, which would copy the bytes of every weight.
+    for field in root.DESCRIPTOR.fields:
+        if field.message_type is None:
+            continue
+        value = getattr(root, field.name)
+        if hasattr(value, "extend"):
+            for part in value:
+                yield from messages(part)
+        elif root.HasField(field.name):
+            yield from messages(value)
+
+
+def texts(message: Any) -> Iterator[str | bytes]:
+    """The texts of one message, without those of the messages inside it; bytes where they are not UTF-8."""
+    for field in message.DESCRIPTOR.fields:
+        if field.type == field.TYPE_STRING:
+            value = getattr(message, field.name)
+            yield from [value] if isinstance(value, str | bytes) else value
+
+
+def external_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """The tensors whose values lie in external files."""
+    for message in messages(proto):
+        if isinstance(message, onnx.TensorProto) and message.data_location == onnx.TensorProto.EXTERNAL:
+            yield message
