@@ -7,23 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from fastcam_export import export, graft
 from fastcam_export.errors import LoadError
 from fastcam_runtime.cli import main
 from networks import add_weights, hide_a_shape, small_cnn
 from onnx import TensorProto, helper, numpy_helper
-
-
-def run(model: onnx.ModelProto | Path, **feeds: np.ndarray) -> dict[str, np.ndarray]:
-    source = str(model) if isinstance(model, Path) else model.SerializeToString()
-    session = ort.InferenceSession(source, providers=["CPUExecutionProvider"])
-    return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds), strict=True))
-
-
-def picture(*shape: int) -> np.ndarray:
-    return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+from running import picture, run
 
 
 def keep_outside(tensor: TensorProto, file: Path, **entries: str) -> None:

@@ -11,10 +11,11 @@ import onnx
 import onnxruntime as ort
 import pytest
 from fastcam_export import GraftError, export, graft
-from fastcam_runtime.contract import METADATA_KEY, Metadata
+from fastcam_runtime.contract import METADATA_KEY
 from networks import network, residual_net, small_cnn
 from onnx import numpy_helper
 from oracle import method
+from running import metadata_of, picture
 from shared_data import shared
 
 
@@ -31,15 +32,6 @@ def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProt
     copy.CopyFrom(model)
     copy.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
     return copy
-
-
-def picture(*shape: int, seed: int = 1) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-
-
-def metadata_of(model: onnx.ModelProto) -> Metadata:
-    (text,) = [entry.value for entry in model.metadata_props if entry.key == METADATA_KEY]
-    return Metadata.from_json(text)
 
 
 NORMALIZE = {"gauss": method.gauss, "gamma": method.gamma, "range": method.stretch}

@@ -4,27 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from fastcam_export import GraftError, graft
 from fastcam_export.check import check
-from fastcam_runtime.contract import METADATA_KEY, Metadata
 from networks import add_weights, hide_a_shape, small_cnn, take_weights
 from onnx import TensorProto, helper
-
-
-def run(model: onnx.ModelProto, **feeds: np.ndarray) -> dict[str, np.ndarray]:
-    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds), strict=True))
-
-
-def picture(*shape: int) -> np.ndarray:
-    return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
-
-
-def metadata_of(model: onnx.ModelProto) -> Metadata:
-    (text,) = [entry.value for entry in model.metadata_props if entry.key == METADATA_KEY]
-    return Metadata.from_json(text)
+from running import metadata_of, picture, run
 
 
 def with_names() -> onnx.ModelProto:

@@ -6,31 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from fastcam_export import export, graft
 from fastcam_export.errors import LoadError
 from fastcam_runtime.cli import main
-from fastcam_runtime.contract import METADATA_KEY, Metadata
 from networks import small_cnn, take_weights
 from onnx import TensorProto, helper, numpy_helper
+from running import metadata_of, picture, run
 
 COMMANDS = [["export"], ["inspect"], ["tune", "--budget", "5%", "--images", "test://?frames=1"]]
 EVERYTHING = ["saliency_map", "scales", "lovi", "cam", "fastcam", "nonclass"]
-
-
-def run(model: onnx.ModelProto, **feeds: np.ndarray) -> dict[str, np.ndarray]:
-    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds), strict=True))
-
-
-def picture(*shape: int) -> np.ndarray:
-    return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
-
-
-def metadata_of(model: onnx.ModelProto) -> Metadata:
-    (text,) = [entry.value for entry in model.metadata_props if entry.key == METADATA_KEY]
-    return Metadata.from_json(text)
 
 
 def with_function(
