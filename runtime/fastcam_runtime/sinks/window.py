@@ -37,6 +37,8 @@ class Window(Sink):
             raise SinkError(f"display://: this OpenCV was built without windows (headless); {_ADVICE}")
         if sys.platform == "linux":
             require_display(os.environ)
+        # OpenCV's own Qt comes without fonts, which no picture needs, and complains of it ten times.
+        os.environ.setdefault("QT_LOGGING_RULES", "*.warning=false")
         self._controls = controls
         self._shown = False
 
