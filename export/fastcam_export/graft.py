@@ -70,7 +70,7 @@ def graft_branch(source: Source, options: Options) -> Grafted:
     if options.inline:
         _inline(branch)
     branch.append_to(source.proto, {METADATA_KEY: metadata.to_json()})
-    return Grafted(source.proto, metadata, scales.taps, (*source.notes, *options.notes))
+    return Grafted(source.proto, metadata, scales.taps, (*source.notes, *found.notes, *options.notes))
 
 
 def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None:

@@ -29,8 +29,9 @@ def describe(model: str, options: Options) -> str:
         if text is not None:
             return _describe_grafted(model, proto, Metadata.from_json(text))
     source = load(model, input_shape=options.input_shape)
-    notes = "".join(f"note: {note}\n" for note in source.notes)
-    return notes + _describe_plan(plan(source, options))
+    found = plan(source, options)
+    notes = "".join(f"note: {note}\n" for note in (*source.notes, *found.notes))
+    return notes + _describe_plan(found)
 
 
 def _describe_plan(found: Plan) -> str:

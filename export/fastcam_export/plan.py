@@ -8,7 +8,8 @@ import onnx_ir as ir
 
 from .bilinear import Size
 from .graph.ends import Ends, find_ends
-from .graph.shapes import concrete_shapes
+from .graph.geometry import cut_size
+from .graph.shapes import Shapes, concrete_shapes
 from .load import Source
 from .load.view import view
 from .options import Options
@@ -22,6 +23,8 @@ class Plan:
     model: ir.Model
     ends: Ends
     taps: list[Tap]
+    notes: tuple[str, ...] = ()
+    """What the user should know of this network."""
 
     def fixed_size(self, tap: Tap) -> Size:
         """Height and width of a tap, None where the picture's are free: then the tap's are too."""
@@ -40,5 +43,14 @@ def plan(source: Source, options: Options) -> Plan:
     ends = find_ends(model, options.input_shape)
     shapes = concrete_shapes(model, ends, source.path.resolve().parent if source.path is not None else None)
     if options.taps == "auto":
-        return Plan(model, ends, find_taps(ends, shapes))
-    return Plan(model, ends, named_taps(model, options.taps, ends, shapes))
+        taps = find_taps(ends, shapes)
+    else:
+        taps = named_taps(model, options.taps, ends, shapes)
+    return Plan(model, ends, taps, _notes(ends, shapes))
+
+
+def _notes(ends: Ends, shapes: Shapes) -> tuple[str, ...]:
+    cut = cut_size(ends, shapes)
+    if cut is None:
+        return ()
+    return (f"the network cuts its picture to {cut[0]}×{cut[1]}: maps of that part cover the whole picture",)

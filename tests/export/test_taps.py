@@ -345,3 +345,30 @@ def test_the_type_of_a_quantised_tensor_without_a_zero_point(dtype: int, nonnega
     )  # fmt: skip
     (tap,) = taps_of(model)
     assert (tap.name, tap.nonnegative) == ("a", nonnegative)
+
+
+@pytest.mark.parametrize(
+    ("preprocessing", "cut"),
+    [
+        ("p = Slice (input, zero, sixteen, width)", "64×16"),
+        ("p = Slice (input, zero, sixteen, height)", "16×64"),
+        ("p = Slice (input, zero, sixty_four, width)", None),
+        ("p = Slice (input, zero, sixty_four, width, two)", None),
+        ("p = Identity (input)", None),
+    ],
+)
+def test_a_picture_that_the_network_cuts_is_told(preprocessing: str, cut: str | None) -> None:
+    model = network(
+        f"""
+        {preprocessing}
+        c = Conv <kernel_shape=[3,3], strides=[2,2]> (p, w)
+        a = Relu (c)
+        pooled = GlobalAveragePool (a)
+        logits = Flatten (pooled)
+        """,
+        w=np.ones((10, 3, 3, 3), np.float32), zero=np.array([0]), sixteen=np.array([16]),
+        sixty_four=np.array([64]), width=np.array([3]), height=np.array([2]), two=np.array([2]),
+    )  # fmt: skip
+    notes = plan(load(model), Options()).notes
+    assert len(notes) == (cut is not None)
+    assert all(f"cuts its picture to {cut}:" in note for note in notes)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import onnx_ir as ir
 
+from .constants import constant
 from .ends import Ends
 from .shapes import Shapes
 
@@ -40,6 +42,21 @@ def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
             if value.name:
                 known[value.name] = _through(node, source, len(sources), shapes.get(value.name), shapes)
     return known
+
+
+def cut_size(ends: Ends, shapes: Shapes) -> tuple[int, int] | None:
+    """The height and width that a network cuts its picture to in front of its first convolution."""
+    known = geometries(ends, shapes)
+    for node in ends.path:
+        if node.op_type in STRIDED:
+            break
+        before, after = (known.get(value.name or "") for value in (node.inputs[0], node.outputs[0]) if value)
+        if node.op_type == "Slice" and before is not None and after is not None and after.layout is not None:
+            steps = constant(node.inputs[4]) if len(node.inputs) > 4 else None
+            # Every second pixel (a YOLO's Focus) is the whole picture, only smaller.
+            if after.size != before.size and (steps is None or np.all(steps == 1)):
+                return after.size
+    return None
 
 
 def spatial_size(shape: tuple[int, ...], layout: str | None) -> tuple[int, int]:
