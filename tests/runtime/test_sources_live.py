@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -138,6 +139,23 @@ def test_stream_that_is_not_there_hides_the_password() -> None:
     with pytest.raises(SourceError, match=r"rtsp://user@127\.0\.0\.1:9/a: nothing answers") as caught:
         open_source("rtsp://user:secret@127.0.0.1:9/a")
     assert "secret" not in str(caught.value)
+
+
+def test_a_video_on_a_server_has_an_end(tmp_path: Path) -> None:
+    writer = cv2.VideoWriter(str(tmp_path / "a.avi"), cv2.VideoWriter.fourcc(*"MJPG"), 12.5, (64, 48))
+    for level in range(10):
+        writer.write(np.full((48, 64, 3), 20 * level, np.uint8))
+    writer.release()
+    serve = partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        with open_source(f"http://127.0.0.1:{server.server_port}/a.avi") as source:
+            assert (source.live, source.fps) == (False, 12.5)
+            levels = [float(frame.image.mean()) for frame in iter(source.read, None)]
+        with open_source(f"http://127.0.0.1:{server.server_port}/a.avi", loop=True) as source:
+            assert [source.read().index for _ in range(25)] == list(range(25))  # type: ignore[union-attr]
+        server.shutdown()
+    np.testing.assert_allclose(levels, np.arange(10) * 20, atol=3)
 
 
 def test_a_run_over_a_stream_keeps_the_password(

@@ -12,6 +12,7 @@ import cv2
 
 from ..errors import SourceError
 from .base import Image, Source, SourceOptions
+from .files import VideoFile
 from .live import LiveSource
 
 _STREAM_TIMEOUTS = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, 5000, cv2.CAP_PROP_READ_TIMEOUT_MSEC, 5000]
@@ -75,21 +76,26 @@ def _connect_webcam(name: str, index: int, options: SourceOptions, devices: Path
 
 
 def open_stream(uri: str, options: SourceOptions) -> Source:
-    """Open a network stream; passwords in `uri` are kept out of every message.
+    """Open a network stream, or a video with an end that lies on a server.
+
+    Passwords in `uri` are kept out of every message.
 
     Raises:
         SourceError: nothing answers, or what answers is no video.
     """
     name = without_password(uri)
-    connect: Callable[[], CaptureGrabber] = partial(_connect_stream, name, uri)
-    return LiveSource(name, connect, options)
+    connect: Callable[[], cv2.VideoCapture] = partial(_connect_stream, name, uri)
+    first = [connect()]
+    if first[0].get(cv2.CAP_PROP_FRAME_COUNT) > 0:  # a stream does not know
+        return VideoFile(name, lambda: first.pop() if first else connect(), options)
+    return LiveSource(name, lambda: CaptureGrabber(first.pop() if first else connect()), options)
 
 
-def _connect_stream(name: str, uri: str) -> CaptureGrabber:
+def _connect_stream(name: str, uri: str) -> cv2.VideoCapture:
     capture = cv2.VideoCapture(uri, cv2.CAP_FFMPEG, _STREAM_TIMEOUTS)
     if not capture.isOpened():
         raise SourceError(f"{name}: nothing answers there, or it is not a video stream")
-    return CaptureGrabber(capture)
+    return capture
 
 
 def without_password(uri: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import glob
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import cv2
@@ -37,7 +38,7 @@ def open_files(name: str, options: SourceOptions) -> Source:
     if path.is_file():
         if path.suffix.lower() in IMAGE_SUFFIXES:
             return ImageFiles(name, [path], options)
-        return VideoFile(path, options)
+        return VideoFile(str(path), partial(_open_video, path), options)
     if glob.has_magic(name):
         matches = [Path(match) for match in glob.glob(str(path), recursive=True)]
         return ImageFiles(name, _images(matches, f"{name}: the pattern matches no image"), options)
@@ -109,26 +110,24 @@ def _is_text(path: Path) -> bool:
 
 
 class VideoFile(OrderedSource):
-    """A video file; a frame that cannot be decoded is passed over."""
+    """A video with an end; a frame that cannot be decoded is passed over.
 
-    def __init__(self, path: Path, options: SourceOptions) -> None:
-        self._path = path
-        self._capture = self._open()
+    Args:
+        name: What messages call it.
+        connect: Opens it at its beginning.
+        options: What is asked of any source.
+
+    Raises:
+        SourceError: by `connect`.
+    """
+
+    def __init__(self, name: str, connect: Callable[[], cv2.VideoCapture], options: SourceOptions) -> None:
+        self._connect = connect
+        self._capture = connect()
         rate = self._capture.get(cv2.CAP_PROP_FPS)
-        super().__init__(str(path), options, fps=rate if 0 < rate <= 1000 else None)
+        super().__init__(name, options, fps=rate if 0 < rate <= 1000 else None)
         self._declared = int(self._capture.get(cv2.CAP_PROP_FRAME_COUNT))
         self._delivered = self._passed_over = 0
-
-    def _open(self) -> cv2.VideoCapture:
-        if not self._path.stat().st_size:
-            raise SourceError(f"{self._path}: an empty file")
-        if _is_text(self._path):
-            raise SourceError(f"{self._path}: not a video but a text")
-        # FFmpeg takes the `12:30.mp4` of a folder for the address of a protocol `12`.
-        capture = cv2.VideoCapture(str(self._path.absolute()))
-        if not capture.isOpened():
-            raise SourceError(f"{self._path}: not a video that OpenCV can read")
-        return capture
 
     def _next(self) -> Image | None:
         for failed in range(_MOST_FAILED_READS):
@@ -152,8 +151,20 @@ class VideoFile(OrderedSource):
     def _rewind(self) -> None:
         # Opened anew, because not every container can be wound back.
         self._capture.release()
-        self._capture = self._open()
+        self._capture = self._connect()
         self._delivered = self._passed_over = 0
 
     def _release(self) -> None:
         self._capture.release()
+
+
+def _open_video(path: Path) -> cv2.VideoCapture:
+    if not path.stat().st_size:
+        raise SourceError(f"{path}: an empty file")
+    if _is_text(path):
+        raise SourceError(f"{path}: not a video but a text")
+    # FFmpeg takes the `12:30.mp4` of a folder for the address of a protocol `12`.
+    capture = cv2.VideoCapture(str(path.absolute()))
+    if not capture.isOpened():
+        raise SourceError(f"{path}: not a video that OpenCV can read")
+    return capture

@@ -25,7 +25,7 @@ def open_source(
     |---|---|
     | `0`, `/dev/video0` | a webcam |
     | `csi://0` | the camera connector of a Raspberry Pi or a Jetson |
-    | `rtsp://…`, `http://…`, `https://…` | a network stream, opened again when it is lost |
+    | `rtsp://…`, `http://…`, `https://…` | a network stream, opened again when it is lost; or a video |
     | `clip.mp4`, `photo.jpg` | a video, one image |
     | `folder/`, `'photos/*.jpg'` | images in the order of their names |
     | `test://?size=640x480&fps=30&frames=100` | the built-in clip |
