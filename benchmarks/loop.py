@@ -137,7 +137,7 @@ def main() -> int:
         default=sorted({max(1, cores - 1), cores}),
         help="all cores, and one less",
     )
-    parser.add_argument("--blocks", type=int, default=11)
+    parser.add_argument("--blocks", type=int, default=31)
     parser.add_argument("--frames", type=int, default=60, help="per block")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
