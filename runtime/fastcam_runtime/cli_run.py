@@ -152,8 +152,6 @@ def run(args: argparse.Namespace) -> int:
             )
             for uri in outputs
         ]
-        if source.stills and watched and args.frames is None and not args.loop:
-            logger.info("the last picture stays until you press q in its window, or Ctrl-C here")
         loop = Loop(explainer, source, sinks, controls, overlay, options)
         rss = system.rss_bytes()
         whole = False

@@ -10,6 +10,7 @@ old one.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -30,6 +31,8 @@ from .sinks import Sink, Status
 from .smoothing import Smoother
 from .snapshot import save_snapshot
 from .sources import Frame, Source
+
+logger = logging.getLogger(__name__)
 
 STAGES = ("capture", "preprocess", "inference", "overlay", "sink", "end to end")
 """`end to end` is from the moment a frame was captured, or read, to the moment all sinks have its picture."""
@@ -183,8 +186,11 @@ class Loop:
             count += 1
             last = read
             self._hold(read, asked)
+        if self._controls.stop.is_set() or count == self._options.frames:
+            return
         watched = self._source.stills and any(sink.interactive for sink in self._sinks)
-        if watched and last is not None and choice is not None and count != self._options.frames:
+        if watched and last is not None and choice is not None:
+            logger.info("the last picture stays until you press q in its window, or Ctrl-C here")
             self._stays = True
             self._hold(last, choice)
 
@@ -197,11 +203,16 @@ class Loop:
         explanation = self._explainer.explain(read.prepared, classes, outputs)[0]
         return _Result(read, explanation, view, class_choice, again)
 
+    @property
+    def _held(self) -> bool:
+        """Whether the picture on the screen is not to be replaced by another frame."""
+        return self._controls.paused or self._stays
+
     def _hold(self, read: _Read, shown: tuple[str, str | None]) -> None:
-        """While paused, or at the end of photos that somebody watches, stay with this frame; explain it again
-        when the view or the class was changed."""
+        """While the picture is held, stay with this frame; explain it again when the view or the class was
+        changed."""
         version = -1
-        while (self._controls.paused or self._stays) and not self._controls.stop.is_set():
+        while self._held and not self._controls.stop.is_set():
             version = self._controls.wait_change(version, timeout=1.0)
             asked = (self._controls.view, self._controls.class_choice)
             if asked != shown:
@@ -215,7 +226,7 @@ class Loop:
             result = self._results.get(_TICK)
             if result is not None:
                 held = self._show(result)
-            elif held is not None and (self._controls.paused or self._stays):
+            elif held is not None and self._held:
                 self._write(*held, [sink for sink in self._sinks if sink.interactive])
             if held is not None and self._controls.take_snapshot_request():
                 save_snapshot(held[0])

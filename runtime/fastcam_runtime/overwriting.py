@@ -64,4 +64,5 @@ def _with_folders(images: Iterable[Path]) -> list[Path]:
     Pictures keep their names in a folder, so there an image would be replaced by what is drawn on it.
     """
     found = [image for image in images if image.exists()]
-    return [*found, *{folder for image in found for folder in (image.parent, image.resolve().parent)}]
+    behind = {image.resolve().parent for image in found if image.is_symlink()}
+    return [*found, *({image.parent for image in found} | behind)]

@@ -17,6 +17,9 @@ from .errors import ModelError
 logger = logging.getLogger(__name__)
 
 MAX_DEFAULT_THREADS = 4
+WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
+"""The entry of a session's configuration that tells where a model given as bytes has its external weights."""
+
 _THREADS_PER_CORE = 8
 """More than this is a slip of the finger: every one of them waits for all others, many times per run."""
 
@@ -71,7 +74,7 @@ def open_session(
         compiled.register(options)
     if data is not None:
         folder = str(path.resolve().parent)
-        options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+        options.add_session_config_entry(WEIGHTS_FOLDER, folder)
     model = str(path) if data is None else data
     try:
         return _start(model, options, chosen)

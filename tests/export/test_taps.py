@@ -312,11 +312,9 @@ def test_activations_written_out_in_small_operators_are_recognised(
     assert (tap.name, tap.nonnegative, tap.bound) == ("a", nonnegative, bound)
 
 
-@pytest.mark.parametrize(
-    "preprocessing", ["p = Clip (input, low)", "p = Relu (input)", "p = Sigmoid (input)"]
-)
-def test_what_no_convolution_precedes_is_no_scale(preprocessing: str) -> None:
-    model = network(
+def behind(preprocessing: str, **weights: np.ndarray) -> onnx.ModelProto:
+    """One convolution `a` that reads `p`, which the nodes of `preprocessing` make of the input."""
+    return network(
         f"""
         {preprocessing}
         c = Conv <kernel_shape=[3,3], strides=[2,2]> (p, w)
@@ -324,8 +322,15 @@ def test_what_no_convolution_precedes_is_no_scale(preprocessing: str) -> None:
         pooled = GlobalAveragePool (a)
         logits = Flatten (pooled)
         """,
-        w=np.ones((10, 3, 3, 3), np.float32), low=np.array(0, np.float32),
+        w=np.ones((10, 3, 3, 3), np.float32), **weights,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "preprocessing", ["p = Clip (input, low)", "p = Relu (input)", "p = Sigmoid (input)"]
+)
+def test_what_no_convolution_precedes_is_no_scale(preprocessing: str) -> None:
+    model = behind(preprocessing, low=np.array(0, np.float32))
     assert [tap.name for tap in taps_of(model)] == ["a"]
     assert [tap.name for tap in taps_of(model, taps=["p", "a"])] == ["p", "a"]
 
@@ -358,16 +363,9 @@ def test_the_type_of_a_quantised_tensor_without_a_zero_point(dtype: int, nonnega
     ],
 )
 def test_a_picture_that_the_network_cuts_is_told(preprocessing: str, cut: str | None) -> None:
-    model = network(
-        f"""
-        {preprocessing}
-        c = Conv <kernel_shape=[3,3], strides=[2,2]> (p, w)
-        a = Relu (c)
-        pooled = GlobalAveragePool (a)
-        logits = Flatten (pooled)
-        """,
-        w=np.ones((10, 3, 3, 3), np.float32), zero=np.array([0]), sixteen=np.array([16]),
-        sixty_four=np.array([64]), width=np.array([3]), height=np.array([2]), two=np.array([2]),
+    model = behind(
+        preprocessing, zero=np.array([0]), sixteen=np.array([16]), sixty_four=np.array([64]),
+        width=np.array([3]), height=np.array([2]), two=np.array([2]),
     )  # fmt: skip
     notes = plan(load(model), Options()).notes
     assert len(notes) == (cut is not None)

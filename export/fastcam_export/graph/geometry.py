@@ -50,12 +50,14 @@ def cut_size(ends: Ends, shapes: Shapes) -> tuple[int, int] | None:
     for node in ends.path:
         if node.op_type in STRIDED:
             break
-        before, after = (known.get(value.name or "") for value in (node.inputs[0], node.outputs[0]) if value)
-        if node.op_type == "Slice" and before is not None and after is not None and after.layout is not None:
-            steps = constant(node.inputs[4]) if len(node.inputs) > 4 else None
-            # Every second pixel (a YOLO's Focus) is the whole picture, only smaller.
-            if after.size != before.size and (steps is None or np.all(steps == 1)):
-                return after.size
+        if node.op_type != "Slice" or node.inputs[0] is None:
+            continue
+        before, after = known.get(node.inputs[0].name or ""), known.get(node.outputs[0].name or "")
+        steps = constant(node.inputs[4]) if len(node.inputs) > 4 else None
+        # Every second pixel (a YOLO's Focus) is the whole picture, only smaller.
+        whole = steps is not None and np.any(steps != 1)
+        if before and after and after.layout is not None and after.size != before.size and not whole:
+            return after.size
     return None
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 import onnxruntime as ort
+from fastcam_runtime.session import WEIGHTS_FOLDER
 
 from ..errors import GraftError
 from .ends import Ends
@@ -95,7 +96,7 @@ def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     if folder is not None:
-        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
+        options.add_session_config_entry(WEIGHTS_FOLDER, str(folder))
     try:
         session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
         feeds = make_feeds(session.get_inputs(), ends.image.name or "", ends.shape, np.zeros)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -84,11 +83,14 @@ def open_stream(uri: str, options: SourceOptions) -> Source:
         SourceError: nothing answers, or what answers is no video.
     """
     name = without_password(uri)
-    connect: Callable[[], cv2.VideoCapture] = partial(_connect_stream, name, uri)
-    first = [connect()]
-    if first[0].get(cv2.CAP_PROP_FRAME_COUNT) > 0:  # a stream does not know
-        return VideoFile(name, lambda: first.pop() if first else connect(), options)
-    return LiveSource(name, lambda: CaptureGrabber(first.pop() if first else connect()), options)
+    opened = [_connect_stream(name, uri)]
+
+    def connect() -> cv2.VideoCapture:
+        return opened.pop() if opened else _connect_stream(name, uri)
+
+    if opened[0].get(cv2.CAP_PROP_FRAME_COUNT) > 0:  # a stream does not know
+        return VideoFile(name, connect, options)
+    return LiveSource(name, lambda: CaptureGrabber(connect()), options)
 
 
 def _connect_stream(name: str, uri: str) -> cv2.VideoCapture:
