@@ -42,10 +42,27 @@ static double largest_error(const float *found, const double *expected, size_t c
     return range > 0 ? error / range : error;
 }
 
+/* The same activations in blocks of channels, through the kernels for these. */
+static double check_blocks(const Kernels *kernels, Activations planes, size_t block, size_t count, int relu,
+                           const double *expected)
+{
+    size_t rows = planes.channels / block, stride = (count + below(3)) * block;
+    float *x = floats((rows - 1) * stride + count * block), *out = floats(count);
+    for (size_t c = 0; c < planes.channels; c++)
+        for (size_t p = 0; p < count; p++)
+            x[c / block * stride + p * block + c % block] = planes.data[c * planes.stride + p];
+    Activations blocks = {x, planes.channels, block, stride};
+    (relu ? kernels->smoe_blocks_relu : kernels->smoe_blocks)(blocks, count, 1e-6f, out);
+    double error = largest_error(out, expected, count);
+    free(x), free(out);
+    return error;
+}
+
 static double check_smoe(const Kernels *kernels)
 {
-    size_t channels = 1 + below(below(4) ? 40 : 600), count = 1 + below(below(4) ? 70 : SMOE_TILE);
-    size_t stride = count + below(3);
+    size_t block = below(2) ? 1 : below(2) ? 8 : 16; /* 1: planes alone */
+    size_t channels = block * (1 + below((below(4) ? 40 : 600) / (unsigned)(block > 1 ? 4 : 1)));
+    size_t count = 1 + below((below(4) ? 70 : SMOE_TILE) / (unsigned)block), stride = count + below(3);
     float *x = floats((channels - 1) * stride + count), *out = floats(count), epsilon = 1e-6f;
     double *expected = malloc(count * sizeof *expected), level = pow(10, -6 + 14 * uniform());
     int kind = (int)below(4); /* dense, sparse, equal, signed with a NaN */
@@ -61,11 +78,13 @@ static double check_smoe(const Kernels *kernels)
             logs += log2l((fmaxf(x[c * stride + p], 0) + (long double)epsilon) / mean) / channels;
         expected[p] = kind == 2 || channels == 1 ? 0 : (double)(mean * -logs);
     }
-    kernels->smoe_planes_relu(x, stride, channels, count, epsilon, out);
-    double error = largest_error(out, expected, count);
-    if (kind != 3) { /* nothing negative: the other one has to do as well */
-        kernels->smoe_planes(x, stride, channels, count, epsilon, out);
+    Activations planes = {x, channels, 1, stride};
+    double error = 0;
+    for (int relu = kind != 3 ? 0 : 1; relu < 2; relu++) { /* where nothing is negative, without a ReLU as well */
+        (relu ? kernels->smoe_planes_relu : kernels->smoe_planes)(planes, count, epsilon, out);
         error = fmax(error, largest_error(out, expected, count));
+        if (block > 1)
+            error = fmax(error, check_blocks(kernels, planes, block, count, relu, expected));
     }
     free(x), free(out), free(expected);
     return error;

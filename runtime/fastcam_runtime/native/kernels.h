@@ -5,9 +5,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pixels that one call of `smoe_planes` takes at most. What it keeps of them stays in the second-level cache,
- * and the rows that it reads are long enough for the processor to see them coming. */
+/* Values of one row that one call of a SMOE kernel takes at most. What it keeps of them stays in the second-level
+ * cache, and the rows that it reads are long enough for the processor to see them coming. */
 #define SMOE_TILE 2048
+
+/* Channel c of pixel p is data[c / block * stride + p * block + c % block]. */
+typedef struct {
+    const float *data;
+    size_t channels; /* a multiple of `block` */
+    size_t block;    /* 1 for planes */
+    size_t stride;
+} Activations;
 
 /* One map of a combination. Output row y lies `row_fraction[y]` of the way from row `row[y]` to the next, and so
  * do the columns. `row[y]` is the last row only where there is but one. */
@@ -20,13 +28,13 @@ typedef struct {
 } Layer;
 
 typedef void MapKernel(const float *map, size_t count, float *out);
-typedef void SmoePlanes(const float *x, size_t stride, size_t channels, size_t count, float epsilon, float *out);
+typedef void SmoeKernel(Activations x, size_t count, float epsilon, float *out);
 
 typedef struct {
     const char *instructions;
-    /* SMOE Scale of `count` ≤ SMOE_TILE pixels; channel c of pixel p is x[c * stride + p]. The first of the two
-     * takes x that has no negative values for granted. */
-    SmoePlanes *smoe_planes, *smoe_planes_relu;
+    /* SMOE Scale of `count` ≤ SMOE_TILE / block pixels: of planes, whatever `block` says, and of blocks. Those
+     * without `relu` in their name take it for granted that nothing is negative. */
+    SmoeKernel *smoe_planes, *smoe_planes_relu, *smoe_blocks, *smoe_blocks_relu;
     /* ½(1 + erf((s − μ)/(σ√2))) with the unbiased σ of all `count` pixels; 0.5 where all are equal. */
     MapKernel *gauss_normalize;
     /* Rows first … last − 1 of the weighted sum of the layers, each interpolated to `width` columns.
@@ -51,5 +59,8 @@ extern const Kernels fastcam_kernels_avx2;
 
 /* The fastest kernels that this processor can run. */
 const Kernels *fastcam_kernels(void);
+
+/* Whether onnxruntime may keep activations in blocks of this many channels on this processor. */
+int fastcam_may_have_blocks_of(size_t block);
 
 #endif

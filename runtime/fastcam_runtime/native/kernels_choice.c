@@ -1,21 +1,47 @@
-/* Which kernels this processor can run. */
+/* Which kernels this processor can run, and how onnxruntime may lay out channels on it. */
 #include "kernels.h"
 
 #ifdef FASTCAM_HAVE_AVX2
 #include <cpuid.h>
 
-/* AVX2 and fused multiply-add in the processor, and their registers saved by the operating system. */
+/* The bits of XCR0: which registers the operating system saves. 0 where the processor cannot tell. */
+static unsigned saved_registers(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE))
+        return 0;
+    __asm__("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
+    return eax;
+}
+
+/* The bits of EBX that tell of extensions, from AVX2 on. */
+static unsigned extensions(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) ? ebx : 0;
+}
+
 static int has_avx2(void)
 {
-    unsigned eax, ebx, ecx, edx, saved;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE) || !(ecx & bit_FMA))
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_FMA))
         return 0;
-    __asm__("xgetbv" : "=a"(saved), "=d"(edx) : "c"(0));
-    if ((saved & 6) != 6)
-        return 0;
-    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ebx & bit_AVX2);
+    return (saved_registers() & 0x6) == 0x6 && (extensions() & bit_AVX2);
 }
+
+static int has_avx512(void) { return (saved_registers() & 0xe6) == 0xe6 && (extensions() & bit_AVX512F); }
 #endif
+
+/* onnxruntime blocks channels by the width of the widest registers; elsewhere than on x86 nothing is known. */
+int fastcam_may_have_blocks_of(size_t block)
+{
+#ifdef FASTCAM_HAVE_AVX2
+    return block == (has_avx512() ? 16u : 8u);
+#else
+    (void)block;
+    return 1;
+#endif
+}
 
 const Kernels *fastcam_kernels(void)
 {

@@ -5,6 +5,6 @@
 #include "smoe_scale.h"
 
 const Kernels FASTCAM_TABLE = {
-    FASTCAM_INSTRUCTIONS, smoe_planes, smoe_planes_relu, gauss_normalize, combine_rows, lovi_rows, minmax,
-    fast_cam, non_class,
+    FASTCAM_INSTRUCTIONS, smoe_planes, smoe_planes_relu, smoe_blocks, smoe_blocks_relu, gauss_normalize,
+    combine_rows, lovi_rows, minmax, fast_cam, non_class,
 };

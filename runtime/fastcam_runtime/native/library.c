@@ -6,6 +6,7 @@
 #include "exported.h"
 #include "operators.h"
 #include "ort_abi.h"
+#include "tensors.h"
 
 #include <stdlib.h>
 
@@ -84,20 +85,41 @@ static int ORT_CALL get_heterogeneous(const OrtCustomOp *op)
     return 0;
 }
 
+/* The attributes that the operators have, each with what it is where a node lacks it. */
+static OrtStatus *read_attributes(const OrtApi *api, const OrtKernelInfo *info, Setting *setting)
+{
+    int64_t block = 1;
+    OrtStatus *without_epsilon = api->KernelInfoGetAttribute_float(info, "epsilon", &setting->epsilon);
+    OrtStatus *without_block = api->KernelInfoGetAttribute_int64(info, "block", &block);
+    if (without_epsilon != NULL) {
+        api->ReleaseStatus(without_epsilon);
+        setting->epsilon = 0;
+    }
+    if (without_block != NULL) {
+        api->ReleaseStatus(without_block);
+        block = 1;
+    }
+    if (block != 1 && block != 8 && block != 16)
+        FAIL("blocks of channels are of 8 or 16");
+    if (block > 1 && !fastcam_may_have_blocks_of((size_t)block))
+        FAIL("the file was prepared for another processor");
+    setting->block = (size_t)block;
+    return NULL;
+}
+
 static OrtStatus *ORT_CALL create_kernel(const OrtCustomOp *op, const OrtApi *api, const OrtKernelInfo *info,
                                          void **out)
 {
     Kernel *kernel = malloc(sizeof *kernel);
     if (kernel == NULL)
         return api->CreateStatus(ORT_FAIL, "fastcam: no memory left for a kernel");
-    *kernel = (Kernel){{api, fastcam_kernels(), 0}, ((const Operator *)op)->compute};
-    OrtStatus *status = api->KernelInfoGetAttribute_float(info, "epsilon", &kernel->setting.epsilon);
-    if (status != NULL) { /* a step without one */
-        api->ReleaseStatus(status);
-        kernel->setting.epsilon = 0;
-    }
-    *out = kernel;
-    return NULL;
+    *kernel = (Kernel){{api, fastcam_kernels(), 0, 1}, ((const Operator *)op)->compute};
+    OrtStatus *status = read_attributes(api, info, &kernel->setting);
+    if (status != NULL)
+        free(kernel);
+    else
+        *out = kernel;
+    return status;
 }
 
 static OrtStatus *ORT_CALL compute_kernel(void *kernel, OrtKernelContext *context)
@@ -147,6 +169,9 @@ static const Operator operators[] = {
     OPERATOR("SmoeScaleLargeBounded", smoe_scale),
     OPERATOR("SmoeScaleLarge32Bounded", smoe_scale),
     OPERATOR("SmoeScaleLarge64Bounded", smoe_scale),
+    /* Not in the files of the exporter, but in those that `fastcam tune` prepares for one kind of processor. */
+    OPERATOR("SmoeScaleBlocked", smoe_scale_blocked),
+    OPERATOR("SmoeScaleBlockedRelu", smoe_scale_blocked_relu),
     OPERATOR("GaussNormalize", gauss_normalize_map),
     OPERATOR("GaussNormalizeDynamic", gauss_normalize_map),
     OPERATOR("CombineScales", combine_scales),

@@ -1,4 +1,4 @@
-/* SmoeScale: from activations to the map of a scale. */
+/* SmoeScale and SmoeScaleBlocked: from activations to the map of a scale. */
 #include "operators.h"
 #include "tensors.h"
 
@@ -7,34 +7,38 @@ enum { PARALLEL_FROM = 1 << 16 };
 
 typedef struct {
     const Setting *setting;
-    SmoePlanes *smoe;
-    const float *x;
+    SmoeKernel *smoe;
+    Activations x; /* of the first image */
     float *out;
-    size_t images, channels, pixels, tiles; /* channels, pixels and tiles of one image */
+    size_t pixels, tile, tiles; /* pixels of one image, of one tile, and tiles of one image */
 } Work;
 
 static void run_tile(void *data, size_t index)
 {
     const Work *work = data;
-    size_t image = index / work->tiles, start = index % work->tiles * SMOE_TILE;
-    size_t count = work->pixels - start < SMOE_TILE ? work->pixels - start : SMOE_TILE;
-    work->smoe(work->x + image * work->channels * work->pixels + start, work->pixels, work->channels, count,
-               work->setting->epsilon, work->out + image * work->pixels + start);
+    size_t image = index / work->tiles, start = index % work->tiles * work->tile;
+    size_t count = work->pixels - start < work->tile ? work->pixels - start : work->tile;
+    Activations x = work->x;
+    x.data += image * x.channels * work->pixels + start * x.block;
+    work->smoe(x, count, work->setting->epsilon, work->out + image * work->pixels + start);
 }
 
-static OrtStatus *run_smoe(const Setting *setting, OrtKernelContext *context, SmoePlanes *smoe)
+static OrtStatus *run_smoe(const Setting *setting, OrtKernelContext *context, SmoeKernel *smoe)
 {
     const OrtApi *api = setting->api;
+    const size_t block = setting->block;
     Tensor x;
     TRY(read_input(api, context, 0, ORT_FLOAT, &x));
-    if (x.rank != 4 || x.dims[1] < 1)
-        FAIL("SmoeScale takes [N,C,H,W] with at least one channel");
-    Work work = {setting, smoe, x.data, NULL, (size_t)x.dims[0], (size_t)x.dims[1], 0, 0};
+    if (x.rank != 4 || x.dims[1] < 1 || (size_t)x.dims[1] % block != 0)
+        FAIL("SmoeScale takes [N,C,H,W] with at least one channel, or with whole blocks of them");
+    Work work = {.setting = setting, .smoe = smoe};
     work.pixels = (size_t)x.dims[2] * (size_t)x.dims[3];
-    work.tiles = (work.pixels + SMOE_TILE - 1) / SMOE_TILE;
+    work.x = (Activations){x.data, (size_t)x.dims[1], block, work.pixels * block};
+    work.tile = SMOE_TILE / block;
+    work.tiles = (work.pixels + work.tile - 1) / work.tile;
     TRY(make_output(api, context, x.dims[0], x.dims[2], x.dims[3], &work.out));
-    size_t count = work.images * work.tiles;
-    if (work.images * work.channels * work.pixels >= PARALLEL_FROM)
+    size_t count = (size_t)x.dims[0] * work.tiles;
+    if ((size_t)x.dims[0] * work.x.channels * work.pixels >= PARALLEL_FROM)
         return api->KernelContext_ParallelFor(context, run_tile, count, 0, &work);
     for (size_t i = 0; i < count; i++)
         run_tile(&work, i);
@@ -49,4 +53,14 @@ OrtStatus *smoe_scale(const Setting *setting, OrtKernelContext *context)
 OrtStatus *smoe_scale_relu(const Setting *setting, OrtKernelContext *context)
 {
     return run_smoe(setting, context, setting->kernels->smoe_planes_relu);
+}
+
+OrtStatus *smoe_scale_blocked(const Setting *setting, OrtKernelContext *context)
+{
+    return run_smoe(setting, context, setting->kernels->smoe_blocks);
+}
+
+OrtStatus *smoe_scale_blocked_relu(const Setting *setting, OrtKernelContext *context)
+{
+    return run_smoe(setting, context, setting->kernels->smoe_blocks_relu);
 }

@@ -10,12 +10,15 @@ typedef struct {
     const OrtApi *api;
     const Kernels *kernels;
     float epsilon;
+    size_t block; /* channels that lie together in X: 1 except for SmoeScaleBlocked */
 } Setting;
 
 typedef OrtStatus *Compute(const Setting *setting, OrtKernelContext *context);
 
 Compute smoe_scale;             /* X [N,C,H,W], nowhere negative → [N,H,W] */
 Compute smoe_scale_relu;        /* X [N,C,H,W] → [N,H,W] */
+Compute smoe_scale_blocked;      /* X [N,C,H,W] in blocks of channels, nowhere negative → [N,H,W] */
+Compute smoe_scale_blocked_relu; /* X [N,C,H,W] in blocks of channels → [N,H,W] */
 Compute gauss_normalize_map;    /* S [N,h,w] → the same shape */
 Compute combine_scales;         /* K maps [N,h,w], weights, lengths, rows, columns → [N,H,W] */
 Compute combine_scales_dynamic; /* K maps [N,h,w], size, weights → [N,H,W] */

@@ -48,7 +48,8 @@ typedef struct OrtApi {
     OrtStatus *(ORT_CALL *GetTensorTypeAndShape)(const OrtValue *value, OrtShape **out);
     void *slots_66[19];
     OrtStatus *(ORT_CALL *KernelInfoGetAttribute_float)(const OrtKernelInfo *info, const char *name, float *out);
-    void *slots_86[2];
+    OrtStatus *(ORT_CALL *KernelInfoGetAttribute_int64)(const OrtKernelInfo *info, const char *name, int64_t *out);
+    void *slots_87[1];
     OrtStatus *(ORT_CALL *KernelContext_GetInputCount)(const OrtKernelContext *context, size_t *out);
     void *slots_89[1];
     OrtStatus *(ORT_CALL *KernelContext_GetInput)(const OrtKernelContext *context, size_t index,

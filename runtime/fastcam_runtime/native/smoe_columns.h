@@ -1,0 +1,163 @@
+/* The fast way of SMOE Scale: sum and product of columns of activations, many columns at a time. */
+#include "kernels.h"
+
+#include <string.h>
+
+/* For functions that only become vectors with a constant among their arguments. */
+#ifdef __GNUC__
+#define INLINED static inline __attribute__((always_inline))
+#else
+#define INLINED static inline
+#endif
+
+enum {
+    GROUP = 4,     /* factors of a product */
+    ROWS = 8,      /* rows that are read at once */
+    SETTLED = 256, /* rows after which the mantissas are brought back: their product is below 2^(SETTLED/4 + 8) */
+    FOLDABLE = 28, /* rows up to which the product of 16 mantissas, each below 2^(FOLDABLE/4), is a float */
+    APART = 16,    /* floats of a cache line */
+    EXPONENT_BIAS = 127,
+};
+
+static inline int32_t bits_of(float x)
+{
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* max(x, 0) + ε in one operation less: ordered as integers, every negative float lies below 0. Keeps a NaN. */
+INLINED float lifted(float x, float epsilon, int relu)
+{
+    int32_t bits = bits_of(x);
+    bits = bits > 0 || !relu ? bits : 0;
+    memcpy(&x, &bits, sizeof x);
+    return x + epsilon;
+}
+
+static inline int32_t exponent_of(float x) { return bits_of(x) >> 23; } /* of a positive number, biased */
+
+static inline float mantissa_of(float x)
+{
+    int32_t bits = (bits_of(x) & 0x007fffff) | 0x3f800000;
+    float mantissa;
+    memcpy(&mantissa, &bits, sizeof mantissa);
+    return mantissa;
+}
+
+/* What the fast way of SMOE Scale knows of its columns: Σy, and Πy as mantissa·2^(exponent − bias). The arrays are not whole
+ * pages apart: a processor that compares the low bits of addresses would let a load of one wait for a store to
+ * another. */
+typedef struct {
+    double total[SMOE_TILE + 3 * APART];
+    float mantissa[SMOE_TILE + 5 * APART];
+    int32_t exponent[SMOE_TILE];
+} Columns;
+
+/* Multiply `rows` ≤ ROWS values of each column into it, or begin it with them. With constants the loops over the
+ * rows are unrolled, and the one over the columns becomes vectors. */
+INLINED void gather(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
+                    int relu, int first)
+{
+    double *restrict total = columns->total;
+    float *restrict mantissa = columns->mantissa;
+    int32_t *restrict exponent = columns->exponent;
+    for (size_t p = 0; p < count; p++) {
+        float y[ROWS] = {1, 1, 1, 1, 1, 1, 1, 1}, term[ROWS] = {0};
+        for (size_t r = 0; r < rows; r++)
+            term[r] = y[r] = lifted(x[r * stride + p], epsilon, relu);
+        float a = (y[0] * y[1]) * (y[2] * y[3]), b = (y[4] * y[5]) * (y[6] * y[7]);
+        float sum = ((term[0] + term[1]) + (term[2] + term[3])) + ((term[4] + term[5]) + (term[6] + term[7]));
+        int32_t e = rows > GROUP ? exponent_of(a) + exponent_of(b) : exponent_of(a);
+        float m = rows > GROUP ? mantissa_of(a) * mantissa_of(b) : mantissa_of(a);
+        total[p] = first ? (double)sum : total[p] + (double)sum;
+        exponent[p] = first ? e : exponent[p] + e;
+        mantissa[p] = first ? m : mantissa[p] * m;
+    }
+}
+
+/* The same for numbers of rows that the compiler does not know. */
+INLINED void gather_some(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
+                         int relu, int first)
+{
+    switch (rows) {
+    case 1: gather(columns, x, stride, 1, count, epsilon, relu, first); break;
+    case 2: gather(columns, x, stride, 2, count, epsilon, relu, first); break;
+    case 3: gather(columns, x, stride, 3, count, epsilon, relu, first); break;
+    case 4: gather(columns, x, stride, 4, count, epsilon, relu, first); break;
+    case 5: gather(columns, x, stride, 5, count, epsilon, relu, first); break;
+    case 6: gather(columns, x, stride, 6, count, epsilon, relu, first); break;
+    case 7: gather(columns, x, stride, 7, count, epsilon, relu, first); break;
+    case 8: gather(columns, x, stride, 8, count, epsilon, relu, first); break;
+    default: break;
+    }
+}
+
+/* Bring the mantissas back to [1, 2). */
+static void settle(Columns *columns, size_t count)
+{
+    for (size_t p = 0; p < count; p++) {
+        columns->exponent[p] += exponent_of(columns->mantissa[p]);
+        columns->mantissa[p] = mantissa_of(columns->mantissa[p]);
+    }
+}
+
+/* All rows of `count` columns; returns the sum of the biases in each exponent. */
+INLINED int32_t gather_all(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
+                           int relu)
+{
+    size_t row = rows < ROWS ? rows : ROWS, products = (row + GROUP - 1) / GROUP;
+    gather_some(columns, x, stride, row, count, epsilon, relu, 1);
+    while (row < rows) {
+        size_t some = rows - row < ROWS ? rows - row : ROWS;
+        if (some == ROWS)
+            gather(columns, x + row * stride, stride, ROWS, count, epsilon, relu, 0);
+        else
+            gather_some(columns, x + row * stride, stride, some, count, epsilon, relu, 0);
+        row += some;
+        products += (some + GROUP - 1) / GROUP;
+        if (row % SETTLED == 0 && row < rows) {
+            settle(columns, count);
+            products++;
+        }
+    }
+    return (int32_t)products * EXPONENT_BIAS;
+}
+
+static int32_t gather_positive(Columns *columns, Activations x, size_t count, float epsilon)
+{
+    return gather_all(columns, x.data, x.stride, x.channels / x.block, count, epsilon, 0);
+}
+
+static int32_t gather_rectified(Columns *columns, Activations x, size_t count, float epsilon)
+{
+    return gather_all(columns, x.data, x.stride, x.channels / x.block, count, epsilon, 1);
+}
+
+/* Half as many columns: the two halves of each pixel's `width`, or neighbours where a half is too short for a
+ * vector. */
+INLINED void fold_once(const Columns *restrict in, size_t width, size_t count, Columns *restrict out)
+{
+    const size_t half = width > 4 ? width / 2 : 1, step = 2 * half;
+    for (size_t i = 0; i < count * width / step; i++) {
+        for (size_t l = 0; l < half; l++) {
+            size_t first = i * step + l, second = first + half;
+            out->total[i * half + l] = in->total[first] + in->total[second];
+            out->mantissa[i * half + l] = in->mantissa[first] * in->mantissa[second];
+            out->exponent[i * half + l] = in->exponent[first] + in->exponent[second];
+        }
+    }
+}
+
+/* One column for each pixel, out of `block`: in `columns` or in `spare`, as is returned. The product of so many
+ * mantissas has to fit into a float. */
+INLINED Columns *fold(Columns *columns, Columns *spare, size_t count, size_t block)
+{
+    fold_once(columns, block, count, spare);
+    fold_once(spare, block / 2, count, columns);
+    fold_once(columns, block / 4, count, spare);
+    if (block == 8)
+        return spare;
+    fold_once(spare, 2, count, columns);
+    return columns;
+}
