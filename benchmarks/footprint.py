@@ -36,8 +36,10 @@ class _Loads:
 
 def footprint(files: Files, size: int, *, loads: int, clock: str) -> dict[str, Any]:
     """Load time, file size and memory of the plain file, and what each form of `saliency_map` adds."""
-    forms = [PLAIN, *(form for form in available_forms(classes=False) if form.name != "naive")]
-    paths: dict[str, Path] = {form.name: getattr(files, form.file) for form in forms}
+    # Class maps are not judged here, and nobody would load the naive graft.
+    judged = [form for form in available_forms(files) if form.file not in ("naive", "classes")]
+    forms = [PLAIN, *judged]
+    paths = {form.name: form.path(files) for form in forms}
     plain, *others = (_Loads(paths[form.name], form, size, clock) for form in forms)
     measure([one.contender for one in (plain, *others)], loads, warm_up=_WARM_UP_LOADS)
     file_bytes = files.plain.stat().st_size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,15 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 from fastcam_export import export
+from fastcam_export.errors import GraftError
 from fastcam_runtime.contract import MAP
 from fastcam_runtime.native import library_path
 from fastcam_runtime.session import open_session
 
 from .naive import graft_naively
 from .networks import noise_picture
+
+logger = logging.getLogger(__name__)
 
 CLASS_MAPS = ("saliency_map", "cam", "fastcam", "nonclass")
 AGREEMENT = 1e-4
@@ -32,6 +36,8 @@ class Files:
     """With `saliency_map`."""
     classes: Path
     """With `saliency_map` and the class maps."""
+    prepared: Path
+    """With `saliency_map`, laid out for this device; no file where that is not possible."""
 
 
 @dataclass(frozen=True)
@@ -42,38 +48,49 @@ class Form:
     file: str
     native: bool = False
 
+    def path(self, files: Files) -> Path:
+        """Its file, which need not be there."""
+        path: Path = getattr(files, self.file)
+        return path
+
 
 PLAIN = Form("plain", "plain")
 FORMS = (
     Form("naive", "naive"),
     Form("standard", "grafted"),
     Form("native", "grafted", native=True),
+    Form("prepared", "prepared", native=True),
     Form("standard+classes", "classes"),
     Form("native+classes", "classes", native=True),
 )
-"""`standard`: the exporter's standard operators; `native`: the same file beside the compiled kernels."""
+"""`standard`: the exporter's standard operators; `native`: the same file beside the compiled kernels;
+`prepared`: another file, laid out for them and for this processor."""
 
 
-def available_forms(*, classes: bool = True) -> list[Form]:
-    """The forms that can run here, without the native ones where no kernels were built."""
+def available_forms(files: Files) -> list[Form]:
+    """The forms that can run here: they have a file and, if native, kernels were built."""
     built = library_path() is not None
-    return [form for form in FORMS if (built or not form.native) and (classes or form.file != "classes")]
+    return [form for form in FORMS if (built or not form.native) and form.path(files).exists()]
 
 
 def make_files(plain: Path, folder: Path, *, classes: bool = True) -> Files:
     """Graft `plain` into `folder`, with the exporter and naively."""
-    files = Files(plain, folder / "naive.onnx", folder / "grafted.onnx", folder / "classes.onnx")
+    names = ("naive.onnx", "grafted.onnx", "classes.onnx", "prepared.onnx")
+    files = Files(plain, *(folder / name for name in names))
     grafted = export(plain, files.grafted)
     graft_naively(plain, files.naive, grafted.metadata)
     if classes:
         export(plain, files.classes, outputs=CLASS_MAPS)
+    try:
+        export(plain, files.prepared, prepared=True)
+    except GraftError as error:
+        logger.info("%s: no prepared form: %s", plain.name, error)
     return files
 
 
 def open_form(files: Files, form: Form, threads: int) -> ort.InferenceSession:
     """A session on the CPU for one form."""
-    path: Path = getattr(files, form.file)
-    return open_session(path, threads=threads, provider="cpu", native=form.native)
+    return open_session(form.path(files), threads=threads, provider="cpu", native=form.native)
 
 
 def runner(session: ort.InferenceSession, size: int) -> Callable[[], list[Any]]:

@@ -89,7 +89,7 @@ def measure_network(name: str, options: argparse.Namespace) -> tuple[list[Measur
     with tempfile.TemporaryDirectory(dir=RESULTS) as folder:
         files = make_files(plain_file(name, SIZE), Path(folder))
         runs = [
-            measure_forms(name, files, SIZE, threads, available_forms(), options)
+            measure_forms(name, files, SIZE, threads, available_forms(files), options)
             for threads in options.threads
         ]
         if not options.loads:
@@ -106,7 +106,7 @@ def measure_growth(name: str, usual: Measured | None, options: argparse.Namespac
             continue
         with tempfile.TemporaryDirectory(dir=RESULTS) as folder:
             files = make_files(plain_file(name, size), Path(folder), classes=False)
-            runs.append(measure_forms(name, files, size, 1, available_forms(classes=False), options))
+            runs.append(measure_forms(name, files, size, 1, available_forms(files), options))
     return runs
 
 

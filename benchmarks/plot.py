@@ -14,8 +14,11 @@ from typing import Any
 
 from .networks import NETWORKS, RESULTS
 
-COLOURS = {"naive": "#b0b0b0", "standard": "#4477aa", "native": "#228833"}
-LABELS = {"naive": "naive graft", "standard": "standard operators", "native": "compiled kernels"}
+COLOURS = {"naive": "#b0b0b0", "standard": "#4477aa", "native": "#228833", "prepared": "#aa3377"}
+LABELS = {
+    "naive": "naive graft", "standard": "standard operators", "native": "compiled kernels",
+    "prepared": "compiled kernels, prepared file",
+}  # fmt: skip
 
 
 def plot(folder: Path) -> Path:
@@ -49,8 +52,8 @@ def _draw_costs(axis: Any, runs: Sequence[Mapping[str, Any]]) -> None:
             [max(0.0, cost["percent"] - cost["interval_percent"][0]) for _, cost in costs],
             [max(0.0, cost["interval_percent"][1] - cost["percent"]) for _, cost in costs],
         ]
-        spots = [i + 0.27 * (place - 1) for i, _ in costs]
-        axis.bar(spots, values, 0.25, yerr=spread, color=COLOURS[form], label=LABELS[form])
+        spots = [i + 0.21 * (place - 1.5) for i, _ in costs]
+        axis.bar(spots, values, 0.2, yerr=spread, color=COLOURS[form], label=LABELS[form])
     axis.set_xticks(
         range(len(runs)), [NETWORKS[run["network"]].title for run in runs], rotation=40, ha="right"
     )

@@ -27,6 +27,8 @@ README = Path(__file__).parents[1] / "README.md"
 BEGIN, END = "<!-- costs: begin -->", "<!-- costs: end -->"
 WIDTH = 120
 PEER_PACKAGES = ("torch", "grad-cam", "torchcam", "captum", "openvino")
+FORMS = {"standard": "standard", "native": "compiled", "prepared": "prepared"}
+"""The forms of the tables, and what they are called there."""
 PARTS = ("overhead", "peers", "graft", "gradcam_agreement")
 
 Result = Mapping[str, Any]
@@ -57,8 +59,9 @@ def _setup(config: Result) -> str:
         f"onnxruntime {config['versions']['onnxruntime']}, one thread, batch 1, 224². "
         f"Each figure is the median of {config['rounds']} differences between runs in the same round. "
         "*Standard*: operators that every ONNX runtime has. *Compiled*: the same file where installing found "
-        "a C compiler. *Naive*: the formulas grafted as they are printed. Below zero is noise: maps cost "
-        "something. `make bench` measures your machine."
+        "a C compiler. *Prepared*: a file made by `--prepared`, for this device alone. *Naive*: the formulas "
+        "grafted as they are printed. Below zero is noise: maps cost something. `make bench` measures your "
+        "machine."
     )
 
 
@@ -71,10 +74,11 @@ def _cost_table(overhead: Result) -> str:
         rows.append([
             NETWORKS[run["network"]].title,
             f"{run['plain']['median_ms']:.1f} ms",
-            *(_percent(run, form) for form in ("naive", "standard", "native")),
+            *(_percent(run, form) for form in ("naive", *FORMS)),
             _percent(on_top, "native") or _percent(on_top, "standard"),
         ])  # fmt: skip
-    return markdown_table(["network", "plain", "naive", "standard", "compiled", "class maps on top"], rows)
+    head = ["network", "plain", "naive", *FORMS.values(), "class maps on top"]
+    return markdown_table(head, rows)
 
 
 def _threads_table(overhead: Result) -> str:
@@ -84,12 +88,12 @@ def _threads_table(overhead: Result) -> str:
         [
             NETWORKS[run["network"]].title,
             f"{run['plain']['median_ms']:.1f} ms",
-            *(_percent(run, form) for form in ("standard", "native")),
+            *(_percent(run, form) for form in FORMS),
         ]
         for run in overhead["overhead"]
         if run["threads"] == 2 and second_core_was_free(alone[run["network"]], run)
     ]
-    return markdown_table(["on two threads", "plain", "standard", "compiled"], rows) if rows else ""
+    return markdown_table(["on two threads", "plain", *FORMS.values()], rows) if rows else ""
 
 
 def _footprint_table(overhead: Result) -> str:
@@ -99,14 +103,14 @@ def _footprint_table(overhead: Result) -> str:
             f"{one['file_bytes'] / 1e6:.1f} MB",
             f"+{one['forms']['standard']['file_growth_bytes'] / 1e3:.0f} kB",
             f"{one['load']['median_ms']:.0f} ms",
-            *(_load(one, form) for form in ("standard", "native")),
-            *(_memory(one, form) for form in ("standard", "native")),
+            *(_load(one, form) for form in FORMS),
+            *(_memory(one, form) for form in FORMS),
         ]
         for network, one in overhead["footprint"].items()
     ]
-    head = ["network", "file", "grows by", "loads in", "standard", "compiled", "peak memory, standard",
-            "compiled"]  # fmt: skip
-    return markdown_table(head, rows)
+    standard, *others = FORMS.values()
+    memory = [f"peak memory, {standard}", *others]
+    return markdown_table(["network", "file", "grows by", "loads in", standard, *others, *memory], rows)
 
 
 def _grafting(graft: Result) -> str:
@@ -137,7 +141,7 @@ def _growth_table(overhead: Result) -> str:
             *(_percent(runs[network, size], form) if (network, size) in runs else "" for size in sizes),
         ]
         for network in dict.fromkeys(name for name, _ in runs)
-        for form, title in (("standard", "standard"), ("native", "compiled"))
+        for form, title in FORMS.items()
     ]
     return markdown_table(["by input size", *(f"{size}²" for size in sizes)], rows)
 

@@ -13,6 +13,7 @@ from .networks import NETWORKS
 MAP_LIMITS = {
     "standard": {"resnet50": 3.0, "resnet18": 6.0, "efficientnet_lite0": 25.0, "mobilenet_v2": 25.0},
     "native": {"resnet50": 1.0, "efficientnet_lite0": 7.0, "mobilenet_v2": 7.0},
+    "prepared": {"resnet50": 1.0, "efficientnet_lite0": 7.0, "mobilenet_v2": 7.0},
 }
 """Percent of the plain forward pass that `saliency_map` may cost: one thread, 224²."""
 CLASS_MAP_LIMIT = 2.0
@@ -72,7 +73,7 @@ def _map_costs(runs: Runs) -> Iterator[Outcome]:
 def _against_naive(runs: Runs) -> Iterator[Outcome]:
     for (network, threads), run in runs.items():
         forms = run["forms"]
-        for form in ("standard", "native"):
+        for form in MAP_LIMITS:
             if threads == 1 and form in forms and "naive" in forms:
                 naive = forms["naive"]["percent"]
                 text = f"{_title(network)}, {form}: no slower than the naive graft"
@@ -93,7 +94,7 @@ def _threads(runs: Runs) -> Iterator[Outcome]:
         one = runs.get((network, 1))
         if threads != 2 or one is None or not second_core_was_free(one, two):
             continue
-        for form in ("standard", "native"):
+        for form in MAP_LIMITS:
             if form in two["forms"]:
                 text = f"{_title(network)}, {form}: cost on two threads, against that on one"
                 limit = max(THREADS_LIMIT * one["forms"][form]["percent"], THREADS_FLOOR)

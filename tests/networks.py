@@ -17,15 +17,17 @@ def network(body: str, *, inputs: str = "float[1,3,64,64] input", output: str = 
 
 
 def small_cnn(
-    inputs: str = "float[1,3,64,64] input", *, seed: int = 0, opset: int = 17, dtype: type = np.float32
-) -> onnx.ModelProto:
-    """Conv-ReLU at strides 2, 4 and 8 (8, 12 and 16 channels), then pooling and a linear head."""
+    inputs: str = "float[1,3,64,64] input", *, seed: int = 0, opset: int = 17, dtype: type = np.float32,
+    channels: tuple[int, int, int] = (8, 12, 16),
+) -> onnx.ModelProto:  # fmt: skip
+    """Conv-ReLU at strides 2, 4 and 8, with so many channels, then pooling and a linear head."""
     random = np.random.default_rng(seed)
 
     def weight(*shape: int) -> np.ndarray:
         fan_in = float(np.prod(shape[1:]))
         return (random.standard_normal(shape) * np.sqrt(2 / fan_in)).astype(dtype)
 
+    first, second, third = channels
     return network(
         """
         c1 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w1)
@@ -39,7 +41,8 @@ def small_cnn(
         logits = Gemm <transB=1> (flat, w4)
         """,
         inputs=inputs, output=f"{'float16' if dtype is np.float16 else 'float'}[N,10] logits", opset=opset,
-        w1=weight(8, 3, 3, 3), w2=weight(12, 8, 3, 3), w3=weight(16, 12, 3, 3), w4=weight(10, 16),
+        w1=weight(first, 3, 3, 3), w2=weight(second, first, 3, 3), w3=weight(third, second, 3, 3),
+        w4=weight(10, third),
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,13 @@ import onnx
 from fastcam_runtime.contract import Metadata
 
 from .check import check
-from .graft import graft_branch
+from .graft import Grafted, graft_branch
+from .interruption import temporary_folder
 from .load import load
 from .options import Options
+from .prepare import prepare
 from .save import Draft, check_target, draft, refuse_source
+from .streaming import write_model
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto
         onnx.load_external_data_for_model(source.proto, str(source.path.parent))
     grafted = graft_branch(source, wanted)
     check(original, grafted.proto.SerializeToString(), grafted.metadata)
-    return grafted.proto
+    return _prepared(grafted) if wanted.prepared else grafted.proto
 
 
 def export(model: Any, target: str | Path, *, example: Any = None, **options: Any) -> Exported:
@@ -74,8 +77,19 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
         # The model in memory is garbage now, with cycles: the check needs that memory for its sessions.
         gc.collect()
         check(original, files.model, result.metadata)
+        if wanted.prepared:
+            result = replace(result, metadata=prepare(files.model, files.spare, result.metadata))
+            files.replace(files.spare)
         files.publish()
     return result
+
+
+def _prepared(grafted: Grafted) -> onnx.ModelProto:
+    """The prepared form of a model in memory, by way of the files that onnxruntime reads and writes."""
+    with temporary_folder("fastcam-prepare-") as folder:
+        write_model(grafted.proto, folder / "grafted.onnx")
+        prepare(folder / "grafted.onnx", folder / "prepared.onnx", grafted.metadata)
+        return onnx.load(folder / "prepared.onnx")
 
 
 def _write(files: Draft, model: Any, example: Any, wanted: Options) -> tuple[Path, Exported]:

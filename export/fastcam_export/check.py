@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime as ort
+from fastcam_runtime import native
 from fastcam_runtime.contract import LOVI, Metadata
 
 from .errors import GraftError
@@ -30,7 +31,7 @@ def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> 
     try:
         onnx.checker.check_model(str(grafted) if isinstance(grafted, Path) else grafted)
     except onnx.checker.ValidationError as error:
-        raise GraftError(f"the grafted model is not valid ONNX: {_first_line(error)}") from error
+        raise GraftError(f"the grafted model is not valid ONNX: {first_line(error)}") from error
     before, feeds = _run(original, "the original model", metadata, None)
     after, _ = _run(grafted, "the grafted model", metadata, feeds)
     for name, expected in before.items():
@@ -45,13 +46,29 @@ def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> 
             _check_map(name, after[name])
 
 
+def check_same(grafted: Path, prepared: Path, metadata: Metadata) -> None:
+    """Run both on the same random picture, beside the compiled kernels.
+
+    Raises:
+        GraftError: The prepared model does not run, or an output is not the same.
+    """
+    expected, feeds = _run(grafted, "the grafted model", metadata, None, compiled=True)
+    found, _ = _run(prepared, "the prepared model", metadata, feeds, compiled=True)
+    for name, values in expected.items():
+        if name != LOVI:  # bytes, made of scales that may differ in their last digit
+            _compare(name, values, found)
+
+
 def _run(
-    model: Path | bytes, what: str, metadata: Metadata, feeds: Arrays | None
+    model: Path | bytes, what: str, metadata: Metadata, feeds: Arrays | None, *, compiled: bool = False
 ) -> tuple[Arrays, Mapping[str, np.ndarray]]:
     options = ort.SessionOptions()
     options.log_severity_level = 4  # its failures are raised, and reported in our own words
-    # All fusions, but not the blocked memory layout, which would keep every weight twice.
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    if compiled:
+        native.register(options)
+    else:
+        # All fusions, but not the blocked memory layout, which would keep every weight twice.
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     source: Any = str(model) if isinstance(model, Path) else model
     try:
         session = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
@@ -60,7 +77,7 @@ def _run(
         names = [output.name for output in session.get_outputs()]
         return dict(zip(names, session.run(names, feeds), strict=True)), feeds
     except Exception as error:  # onnxruntime raises a family of its own, without a public base class
-        raise GraftError(f"{what} does not run in onnxruntime: {_first_line(error)}") from error
+        raise GraftError(f"{what} does not run in onnxruntime: {first_line(error)}") from error
 
 
 def _random_feeds(inputs: Sequence[Any], metadata: Metadata) -> Arrays:
@@ -104,6 +121,7 @@ def _check_map(name: str, values: np.ndarray) -> None:
         raise GraftError(f"the output '{name}' leaves 0…1 on a random picture: {low:.3g}…{high:.3g}")
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What onnx or onnxruntime say of an error, in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

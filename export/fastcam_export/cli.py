@@ -61,6 +61,12 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command.add_argument(
         "--inline", action="store_true", help="no ONNX functions, for consumers that know none"
     )
+    command.add_argument(
+        "--prepared",
+        action="store_true",
+        help="laid out for this very device: cheapest, loads fastest, runs on no other kind of processor "
+        "and no other release of onnxruntime",
+    )
     add_map_options(command)
     command.set_defaults(handler=_export)
 
@@ -79,12 +85,14 @@ def _add_inspect(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _export(args: argparse.Namespace) -> None:
     out = args.out or default_target(args.model)
     exported = export(
-        args.model, out, outputs=args.outputs, cam=args.cam, inline=args.inline, **map_options(args)
-    )
+        args.model, out, outputs=args.outputs, cam=args.cam, inline=args.inline, prepared=args.prepared,
+        **map_options(args),
+    )  # fmt: skip
     for note in exported.notes:
         print(f"note: {note}", file=sys.stderr)
     scales = _sizes(exported.metadata.taps)
-    print(f"{out}: {scales}, outputs {', '.join(exported.metadata.outputs)}")
+    prepared = f", prepared for {exported.metadata.prepared}" if args.prepared else ""
+    print(f"{out}: {scales}, outputs {', '.join(exported.metadata.outputs)}{prepared}")
 
 
 def _sizes(taps: Sequence[TapInfo]) -> str:

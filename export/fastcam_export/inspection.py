@@ -58,7 +58,8 @@ def _describe_plan(found: Plan) -> str:
 def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) -> str:
     image = metadata.image
     functions = any(f.domain == DOMAIN for f in proto.functions)
-    form = "functions" if functions else "plain operators"
+    kernels = functions or bool(metadata.prepared)
+    form = "prepared" if metadata.prepared else "functions" if functions else "plain operators"
     pre = metadata.preprocess
     lines = [
         f"{model} is grafted (format {metadata.version}, {form})",
@@ -68,8 +69,9 @@ def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) ->
         f"maps        {metadata.statistic} (epsilon {metadata.epsilon:g}) → {metadata.normalize}",
         *([f"approximate {metadata.approximation}"] if metadata.approximation else []),
         *([f"class maps  {metadata.cam}"] if metadata.cam else []),
+        *([f"prepared    for {metadata.prepared}, and nothing else"] if metadata.prepared else []),
         f"outputs     {', '.join(metadata.outputs)}",
-        f"runs here   {native.status() if functions else 'plain operators, no compiled kernels'}",
+        f"runs here   {native.status() if kernels else 'plain operators, no compiled kernels'}",
         f"source      sha256 {metadata.source_sha256}",
         "",
     ]

@@ -53,6 +53,9 @@ class Options:
     resize: str = "stretch"
     inline: bool = False
     """Plain operators instead of functions of the domain `fastcam`, for consumers that know no functions."""
+    prepared: bool = False
+    """Laid out for the compiled kernels, this release of onnxruntime and this kind of processor: cheapest and
+    quickest to load, and of no use anywhere else."""
 
     def __post_init__(self) -> None:
         for name, read in _READ.items():
@@ -61,6 +64,10 @@ class Options:
         _one_of("normalisation", self.normalize, NORMALIZATIONS)
         _one_of("class map", self.cam, CAM_METHODS)
         _one_of("resize", self.resize, RESIZE)
+        if self.inline and self.prepared:
+            raise GraftError(
+                "inline and prepared exclude each other: a prepared file is for compiled kernels"
+            )
 
     @property
     def class_maps(self) -> bool:

@@ -70,6 +70,16 @@ class Draft:
         except Exception:  # no file, or no model: protobuf's DecodeError has moved between its releases
             return False
 
+    def replace(self, model: Path) -> None:
+        """Put another file in the model's place, one that holds its weights itself."""
+        os.replace(model, self.model)
+        self._data = []
+
+    @property
+    def spare(self) -> Path:
+        """A place for that other file."""
+        return self._folder / "spare.onnx"
+
     def publish(self) -> None:
         """Move the files to their place, the model last."""
         for name in (*self._data, self.target.name):

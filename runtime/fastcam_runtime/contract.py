@@ -136,6 +136,8 @@ class Metadata:
     source_sha256: str = ""
     approximation: str = ""
     """What the maps leave out of the method to be cheaper, in words; empty for the exact ones."""
+    prepared: str = ""
+    """The release of onnxruntime and the kind of processor that the file was laid out for; empty for any."""
     version: int = FORMAT_VERSION
 
     def to_json(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import onnxruntime as ort
 
 from . import native as compiled
-from . import providers
+from . import preparation, providers
 from .branch import summarize_file
 from .errors import ModelError
 
@@ -76,12 +76,26 @@ def open_session(
         folder = str(path.resolve().parent)
         options.add_session_config_entry(WEIGHTS_FOLDER, folder)
     model = str(path) if data is None else data
+    cpu = chosen[0] == providers.CPU
     try:
-        return _start(model, options, chosen)
+        session = _start(model, options, chosen)
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-        if data is None and path.suffix.lower() != ".ort":
-            summarize_file(path)  # a file that is no model is refused here, in plain words
+        if path.suffix.lower() != ".ort":
+            metadata = summarize_file(
+                path
+            ).metadata  # a file that is no model is refused here, in plain words
+            _refuse_prepared(path, metadata, native=native, provider_is_cpu=cpu)
         raise ModelError(f"{path}: onnxruntime cannot run it: {_first_line(error)}") from error
+    metadata = session.get_modelmeta().custom_metadata_map
+    _refuse_prepared(path, metadata, native=native, provider_is_cpu=cpu)
+    return session
+
+
+def _refuse_prepared(path: Path, metadata: dict[str, str], *, native: bool, provider_is_cpu: bool) -> None:
+    """Refuse a file that was prepared for another device, or for kernels that are not to be used."""
+    why = preparation.refusal(metadata, native=native, provider_is_cpu=provider_is_cpu)
+    if why:
+        raise ModelError(f"{path}: {why}")
 
 
 def _check_threads(threads: int | None) -> None:

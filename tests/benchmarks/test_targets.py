@@ -38,6 +38,9 @@ def test_limits_are_inclusive_and_per_network() -> None:
         "MobileNetV2, native: cost of the map"
     ]
     assert broken(result("vgg16", standard=90.0)) == []
+    assert broken(result("efficientnet_lite0", prepared=7.1)) == [
+        "EfficientNet-Lite0, prepared: cost of the map"
+    ]
 
 
 def test_never_slower_than_naive() -> None:

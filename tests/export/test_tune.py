@@ -164,6 +164,7 @@ def test_forms_of_a_small_network() -> None:
         ("inline", True),
     ]
     assert [form.name for form in exact_forms(kernels=False)] == ["functions"]
+    assert exact_forms(kernels=True, preparable=True)[2].options == {"prepared": True}
     forms = cheaper_forms(SHAPES, kernels=False)
     assert [form.name for form in forms] == CHEAPER
     assert not any(form.exact for form in forms)
@@ -236,11 +237,11 @@ def test_a_large_budget_takes_an_exact_form_and_measures_no_approximation(
 def test_the_cheapest_of_the_exact_forms(plain: Path, pictures: list[np.ndarray]) -> None:
     if native.library_path() is None:
         pytest.skip(native.status())
-    bench = workbench(plain, pictures, clock({"functions": 2, "inline": 1}), native=True)
+    bench = workbench(plain, pictures, clock({"functions": 3, "inline": 2, "prepared": 1}), native=True)
     tuning = tune(SHAPES, Budget(50), bench)
-    assert names(tuning) == ["functions", "inline"]
+    assert names(tuning) == ["functions", "inline", *(["prepared"] if bench.preparable else [])]
     assert tuning.best is not None
-    assert tuning.best.form.name == "inline"
+    assert tuning.best.form.name == names(tuning)[-1]
     assert all(min(one.fidelity.worst) > 0.999 for one in tuning.measured)
 
 

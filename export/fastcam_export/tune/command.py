@@ -35,9 +35,10 @@ NONE = "none"
 _DESCRIPTION = """\
 Measure on this device what saliency maps cost, and write a file whose maps are within a budget.
 
-The exact forms are measured first: as functions, which run on compiled kernels where these were built, and as
-standard operators. Only if none of them is within the budget, cheaper forms follow: maps without the largest
-scales, or from a part of their channels. These are approximations, and the files say so.
+The exact forms are measured first: as functions, which run on compiled kernels where these were built, as
+standard operators, and prepared for this very device where that is possible. Only if none of them is within
+the budget, cheaper forms follow: maps without the largest scales, or from a part of their channels. These are
+approximations, and the files say so.
 """
 
 _EPILOG = """\

@@ -27,15 +27,20 @@ class Form:
     """What it adds to the options of the graft."""
 
 
-def exact_forms(kernels: bool) -> list[Form]:
+FUNCTIONS = Form("functions", True)
+INLINE = Form("inline", True, {"inline": True})
+PREPARED = Form("prepared", True, {"prepared": True})
+
+
+def exact_forms(kernels: bool, preparable: bool = False) -> list[Form]:
     """The forms of the method itself.
 
     Args:
         kernels: Compiled kernels take the place of functions here. Where none do, the functions run as
             the same standard operators that the inlined form consists of, and one of the two is enough.
+        preparable: The network can be laid out for this device.
     """
-    functions = Form("functions", True)
-    return [functions, Form("inline", True, {"inline": True})] if kernels else [functions]
+    return [FUNCTIONS, *([INLINE] if kernels else []), *([PREPARED] if preparable else [])]
 
 
 def cheaper_forms(shapes: Sequence[tuple[int, ...]], kernels: bool) -> list[Form]:

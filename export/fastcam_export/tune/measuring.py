@@ -19,9 +19,10 @@ from fastcam_runtime.session import default_threads
 from fastcam_runtime.sources.base import Image
 
 from ..api import export
+from ..errors import GraftError
 from ..interruption import temporary_folder
 from .fidelity import Array, Fidelity
-from .forms import Form, exact_forms
+from .forms import FUNCTIONS, PREPARED, Form
 
 Measure = Callable[[Sequence[bench.Variant], int, Callable[[int], None]], None]
 """Runs all variants in every round and leaves the times in their `samples`; see `bench.measure`."""
@@ -72,7 +73,7 @@ class Workbench:
         self._graft_options = graft_options
         self._measure = measure
         # Also finds what is wrong with the model or the options, before anything is measured.
-        with self._grafted(exact_forms(kernels=False)[0]) as (path, _):
+        with self._grafted(FUNCTIONS) as (path, _):
             self._exact_maps = self._maps(path, with_kernels=False)
 
     @cached_property
@@ -80,6 +81,17 @@ class Workbench:
         """Whether compiled kernels take part."""
         on_cpu = providers.choose(self.options.provider)[0] == providers.CPU
         return self.options.native and on_cpu and native.register(ort.SessionOptions())
+
+    @cached_property
+    def preparable(self) -> bool:
+        """Whether the network can be laid out for this device."""
+        if not self.kernels:
+            return False
+        try:
+            with self._grafted(PREPARED):
+                return True
+        except GraftError:
+            return False
 
     def setup(self) -> dict[str, Any]:
         """What the times depend on, in plain types."""

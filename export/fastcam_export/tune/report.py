@@ -6,12 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from fastcam_runtime import preparation
 from fastcam_runtime.session import count_threads
 from fastcam_runtime.table import format_table
 
+from .forms import FUNCTIONS, INLINE, PREPARED
 from .measuring import Measured
 from .tuning import Tuning
 
+_EXACT = {
+    FUNCTIONS.name: "exact, on compiled kernels where they are built",
+    INLINE.name: "exact, standard operators only",
+    PREPARED.name: f"exact, for {preparation.here()} with compiled kernels and nothing else",
+}
 UNSURE = "?: the budget lies inside the interval; more --rounds, or a device less busy, would tell"
 
 
@@ -42,12 +49,7 @@ def text(tuning: Tuning, setup: Mapping[str, Any], images: str) -> str:
 
 def describe(one: Measured) -> str:
     """What a form is, in words."""
-    if one.form.exact:
-        inline = one.form.options.get("inline")
-        return (
-            "exact, standard operators only" if inline else "exact, on compiled kernels where they are built"
-        )
-    return f"an approximation: {one.approximation}"
+    return _EXACT[one.form.name] if one.form.exact else f"an approximation: {one.approximation}"
 
 
 def as_dict(tuning: Tuning, setup: Mapping[str, Any], images: str) -> dict[str, Any]:

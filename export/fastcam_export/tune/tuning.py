@@ -62,7 +62,8 @@ def tune(
     Raises:
         FastcamError: `pick` names no form, or a form cannot be grafted or run.
     """
-    exact, cheaper = exact_forms(workbench.kernels), cheaper_forms(shapes, workbench.kernels)
+    exact = exact_forms(workbench.kernels, workbench.preparable)
+    cheaper = cheaper_forms(shapes, workbench.kernels)
     picked = find_form(pick, [*exact, *cheaper]) if pick is not None else None
 
     def measure(forms: Sequence[Form]) -> tuple[Measured, ...]:

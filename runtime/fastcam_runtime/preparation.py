@@ -1,0 +1,40 @@
+"""Files that `fastcam export --prepared` laid out for one kind of processor: where they may run."""
+
+from __future__ import annotations
+
+import platform
+
+import onnxruntime as ort
+
+from . import native as compiled
+from .contract import METADATA_KEY, Metadata
+
+AGAIN = "make it again on this device: fastcam export … --prepared"
+
+
+def here() -> str:
+    """What a file is prepared for: its layout is onnxruntime's own affair, and the processor's."""
+    return f"onnxruntime {ort.__version__} on {platform.machine()}"
+
+
+def refusal(metadata: dict[str, str], *, native: bool, provider_is_cpu: bool) -> str:
+    """Why a file with this metadata cannot run here, in one line; empty where it can.
+
+    Args:
+        metadata: The model's own metadata, by key.
+        native: Whether compiled kernels are wanted.
+        provider_is_cpu: Whether the processor itself computes.
+    """
+    text = metadata.get(METADATA_KEY)
+    prepared = Metadata.from_json(text).prepared if text is not None else ""
+    if not prepared:
+        return ""
+    if prepared != here():
+        return f"prepared for {prepared}, this is {here()}; {AGAIN}"
+    if not provider_is_cpu:
+        return "prepared for the CPU; use --provider cpu"
+    if not native:
+        return "prepared for compiled kernels; it cannot run without them"
+    if compiled.library_path() is None:
+        return f"prepared for compiled kernels; {compiled.status()}"
+    return ""
