@@ -49,12 +49,18 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+NOTHING_TO_PREPARE = ("nothing to prepare", "only where the compiled kernels were built")
+"""What `--prepared` says where this machine offers it nothing."""
+
+
 def run(command: list[str], folder: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     result = subprocess.run(
         command, cwd=folder, env={**os.environ, "PATH": path}, stdin=subprocess.DEVNULL, capture_output=True,
         text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
+    if "--prepared" in command[-1] and any(reason in result.stderr for reason in NOTHING_TO_PREPARE):
+        return
     assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
 
 

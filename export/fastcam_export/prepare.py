@@ -72,7 +72,7 @@ def prepare(grafted: Path, target: Path, metadata: Metadata) -> Metadata:
             "the file cannot be prepared: onnxruntime lays out its activations in an unknown way"
         )
     raise GraftError(
-        "nothing to prepare: onnxruntime keeps none of the tapped tensors in blocks of channels here"
+        "nothing to prepare: here onnxruntime keeps no tensor that SMOE reads in blocks of channels"
     )
 
 
