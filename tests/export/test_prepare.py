@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
 import platform
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import cv2
@@ -228,3 +233,29 @@ def test_tune_offers_it_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main([*argv, "--rounds", "6", "--threads", "1", "--images", "test://?frames=2"]) == 0
     assert f"prepared: exact, for {preparation.here()}" in capsys.readouterr().out
     assert Explainer(target).metadata.prepared == preparation.here()
+
+
+def test_blocks_of_a_processor_with_narrower_registers() -> None:
+    """valgrind's processor has AVX2 and no more, for which onnxruntime makes blocks of 8."""
+    if shutil.which("valgrind") is None or platform.machine() != "x86_64":
+        pytest.skip("valgrind is not there to stand in for another processor")
+    command = [
+        "valgrind",
+        "--tool=none",
+        "-q",
+        sys.executable,
+        str(Path(__file__).with_name("prepare_probe.py")),
+    ]
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    done = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    blocks, error = json.loads(done.stdout)
+    assert blocks == [8, 8, 8]
+    assert error < 1e-5
