@@ -41,7 +41,7 @@ PACKAGES = ("torch", "grad-cam", "torchcam", "captum")
 
 OURS = "fastcam"
 _TITLES = {
-    "standard": "SMOE", "native": "SMOE, compiled kernels",
+    "standard": "SMOE", "native": "SMOE, compiled kernels", "prepared": "SMOE, prepared file",
     "standard+classes": "SMOE and class maps", "native+classes": "SMOE and class maps, compiled kernels",
 }  # fmt: skip
 

@@ -73,3 +73,18 @@ def test_inputs_that_share_their_free_dimensions(hidden: bool) -> None:
     grafted = run(graft(model, input_shape=[2, 3, 64, 64]), **feeds)
     np.testing.assert_array_equal(grafted["logits"], run(model, **feeds)["logits"])
     assert grafted["saliency_map"].shape == (2, 48, 80)
+
+
+@pytest.mark.parametrize("function", ["Softmax", "LogSoftmax"])
+@pytest.mark.parametrize("flat", [True, False])
+def test_an_upgraded_half_precision_softmax_keeps_every_digit(flat: bool, function: str) -> None:
+    """Of scores N×1000, and of N×1000×1×1, which the older operator takes for a matrix."""
+    model = small_cnn("float16[1,3,64,64] input", opset=11, dtype=np.float16, channels=(8, 12, 1000))
+    del model.graph.node[-1 if flat else -2 :]
+    before = model.graph.node[-1].output[0]
+    model.graph.node.append(helper.make_node(function, [before], ["scores"], axis=1))
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("scores", TensorProto.FLOAT16, None))
+    grafted = graft(model, outputs=["saliency_map", "cam"])
+    for seed in range(40):
+        x = picture(1, 3, 64, 64, seed=seed).astype(np.float16)
+        np.testing.assert_array_equal(run(grafted, input=x)["scores"], run(model, input=x)["scores"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -16,6 +17,8 @@ from .source import Source
 from .view import refuse_unseen, view
 
 OLDEST_OPSET = 7
+SOFTMAX = ("Softmax", "LogSoftmax")
+RESHAPING = ("Flatten", "Identity", "Reshape", "Squeeze")
 FUNCTION_IR_VERSION = 8
 """Local functions came with this version of the file format."""
 
@@ -95,6 +98,7 @@ def _upgrade_opset(source: Source) -> Source:
             f"opset {opset} cannot be upgraded to {MIN_OPSET}, which the graft needs: {reason}"
         ) from error
     _restore(proto, source.proto)
+    _keep_softmax_whole(proto.graph)
     return replace(source, proto=proto, notes=(*source.notes, f"opset {opset} upgraded to {MIN_OPSET}"))
 
 
@@ -104,6 +108,42 @@ def _restore(proto: onnx.ModelProto, original: onnx.ModelProto) -> None:
         proto.metadata_props.extend(original.metadata_props)
     proto.producer_name, proto.producer_version = original.producer_name, original.producer_version
     proto.doc_string = original.doc_string
+
+
+def _keep_softmax_whole(graph: onnx.GraphProto) -> None:
+    """Compute half-precision Softmax in float32, as runtimes without a kernel for it do before opset 13.
+
+    From then on it is a function, which they take apart: the last digit of the scores would change. What only
+    reshapes its input becomes float32 with it: between two float32 operators nothing was rounded before.
+    """
+    types = {value.name: value.type.tensor_type.elem_type for value in (*graph.value_info, *graph.output)}
+    readers = Counter(name for node in graph.node for name in node.input)
+    readers.update(value.name for value in graph.output)
+    for index in range(len(graph.node) - 1, -1, -1):
+        node = graph.node[index]
+        if node.op_type not in SOFTMAX or types.get(node.output[0]) != onnx.TensorProto.FLOAT16:
+            continue
+        first = index
+        while first and _only_reshapes(graph.node[first - 1], graph.node[first].input[0], readers):
+            first -= 1
+        y = node.output[0]
+        node.output[0] = f"{y}/float"
+        graph.node.insert(index + 1, _cast(node.output[0], y, onnx.TensorProto.FLOAT16))
+        x = graph.node[first].input[0]
+        graph.node[first].input[0] = f"{y}/input"
+        graph.node.insert(first, _cast(x, f"{y}/input", onnx.TensorProto.FLOAT))
+        widened = {name for inner in graph.node[first + 1 : index + 1] for name in inner.output}
+        for i in range(len(graph.value_info) - 1, -1, -1):
+            if graph.value_info[i].name in widened:
+                del graph.value_info[i]
+
+
+def _only_reshapes(node: onnx.NodeProto, value: str, readers: Mapping[str, int]) -> bool:
+    return node.op_type in RESHAPING and node.output[0] == value and readers[value] == 1
+
+
+def _cast(x: str, y: str, to: int) -> onnx.NodeProto:
+    return onnx.helper.make_node("Cast", [x], [y], f"{y}/cast", to=to)
 
 
 def _drop_weights_from_inputs(proto: onnx.ModelProto) -> None:
