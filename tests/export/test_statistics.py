@@ -46,7 +46,7 @@ def activations(draw: st.DrawFn) -> np.ndarray:
     shape = (draw(st.integers(1, 2)), draw(st.sampled_from(CHANNELS)), *draw(st.sampled_from(SIZES)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     low, high = sorted(draw(st.tuples(st.floats(-7, 8), st.floats(-7, 8))))
-    x = 10 ** rng.uniform(low, high, shape) * rng.uniform(0, 10, shape)
+    x = 10 ** rng.uniform(low, high + 0.0, shape) * rng.uniform(0, 10, shape)
     x[rng.random(shape) < draw(st.sampled_from((0, 0.5, 0.95)))] = 0
     if draw(st.booleans()):
         x[:, :, 0, 0] = 0
