@@ -26,14 +26,28 @@ class Branch:
         self._weights = set(model.graph.initializers)
         self._inputs = len(model.graph.inputs)
         self._outputs = len(model.graph.outputs)
+        self._functions: dict[bytes, ir.Function] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], ir.Value] = {}
 
     def call(self, step: Step, *inputs: ir.Value, name: str) -> ir.Value:
         """Append one call of a step; its result is called `fastcam/name`."""
-        function = step.function
-        self.model.functions.setdefault(function.identifier(), function)
+        function = self._function(step.function)
         constants = [self.constant(f"{name}/{key}", array) for key, array in step.constants.items()]
         return self.node(function.name, *inputs, *constants, name=name, domain=DOMAIN, **step.attributes)
+
+    def _function(self, function: ir.Function) -> ir.Function:
+        """The function as the model holds it, once. Others of the same name are numbered from 2 on."""
+        proto = ir.to_proto(function)
+        key = proto.SerializeToString()
+        if key not in self._functions:
+            number = 1
+            while (function.domain, proto.name, function.overload) in self.model.functions:
+                number += 1
+                proto.name = f"{function.name}{number}"
+            held = ir.from_proto(proto)
+            self.model.functions[held.identifier()] = held
+            self._functions[key] = held
+        return self._functions[key]
 
     def node(
         self, op_type: str, *inputs: ir.Value | None, name: str, domain: str = "", **attributes: Any
