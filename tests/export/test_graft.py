@@ -210,12 +210,19 @@ def test_preprocess_from_json_and_from_the_models_own_metadata() -> None:
 def test_grafted_nodes_are_functions_that_netron_shows_by_name() -> None:
     grafted = graft(small_cnn())
     calls = [node.op_type for node in grafted.graph.node if node.domain == "fastcam"]
-    # The deepest scale first; the second one has 12 channels.
-    statistics = ["SmoeScale", "SmoeScaleFour", "SmoeScale"]
+    # Numbers of channels that are split differently make functions that differ, and are numbered.
+    statistics = ["SmoeScale", "SmoeScale2", "SmoeScale3"]
     assert calls == [call for one in statistics for call in (one, "GaussNormalize")] + ["CombineScales"]
     assert {function.name for function in grafted.functions} == set(calls)
     assert all(node.name.startswith("fastcam/") for node in grafted.graph.node if node.domain == "fastcam")
     onnx.checker.check_model(grafted, full_check=True)
+
+
+def test_scales_that_need_the_same_function_share_it() -> None:
+    grafted = graft(residual_net())
+    calls = [node.op_type for node in grafted.graph.node if node.op_type.startswith("SmoeScale")]
+    assert len(calls) > len(set(calls))
+    assert set(calls) < {function.name for function in grafted.functions}
 
 
 def test_inline_leaves_plain_operators_only() -> None:

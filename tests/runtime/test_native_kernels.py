@@ -261,6 +261,17 @@ def test_every_form_of_smoe_has_its_kernel(
     assert operators_run(step_model(step, x), {"in0": x}, tmp_path) == {step.function.name}
 
 
+@pytest.mark.parametrize("number", range(2, 9))
+@pytest.mark.parametrize("nonnegative", [True, False])
+def test_every_number_of_a_form_of_smoe_has_its_kernel(
+    number: int, nonnegative: bool, tmp_path: Path
+) -> None:
+    step = statistic("smoe", opset=17, channels=8, height=3, width=3, epsilon=1e-6, nonnegative=nonnegative)
+    step.function.name += str(number)
+    x = np.ones((1, 8, 3, 3), np.float32)
+    assert operators_run(step_model(step, x), {"in0": x}, tmp_path) == {step.function.name}
+
+
 @pytest.mark.parametrize("shape", ["float[1,3,64,64] input", "float[n,3,h,w] input"])
 def test_the_kernels_replace_the_functions(shape: str, tmp_path: Path) -> None:
     model = graft(small_cnn(shape)).SerializeToString()

@@ -151,25 +151,21 @@ static void ORT_CALL destroy_kernel(void *kernel) { free(kernel); }
          .KernelComputeV2 = compute_kernel},                                                                \
             name, compute                                                                                   \
     }
-#define SMOE(name) OPERATOR(name, smoe_scale), OPERATOR(name "Relu", smoe_scale_relu)
-#define SMOE_OF_ANY_SIZE(name) \
-    SMOE(name), OPERATOR(name "Dynamic", smoe_scale), OPERATOR(name "ReluDynamic", smoe_scale_relu)
+#define SMOE(number) \
+    OPERATOR("SmoeScale" number, smoe_scale), OPERATOR("SmoeScaleRelu" number, smoe_scale_relu)
 
 static const Operator operators[] = {
-    /* The forms of the function's body differ in how they multiply the channels, which the kernels do alike.
-     * Only tensors of a known size are known to be large, and a bounded one is not negative either. */
-    SMOE_OF_ANY_SIZE("SmoeScale"),
-    SMOE_OF_ANY_SIZE("SmoeScaleFour"),
-    SMOE_OF_ANY_SIZE("SmoeScaleUngrouped"),
-    SMOE("SmoeScaleLarge"),
-    SMOE("SmoeScaleLarge32"),
-    SMOE("SmoeScaleLarge64"),
-    OPERATOR("SmoeScaleBounded", smoe_scale),
-    OPERATOR("SmoeScaleBoundedDynamic", smoe_scale),
-    OPERATOR("SmoeScaleLargeBounded", smoe_scale),
-    OPERATOR("SmoeScaleLarge32Bounded", smoe_scale),
-    OPERATOR("SmoeScaleLarge64Bounded", smoe_scale),
-    /* Not in the files of the exporter, but in those that `fastcam tune` prepares for one kind of processor. */
+    /* A model numbers the forms of the function's body that it holds, one for each shape at most. They differ in
+     * how they multiply the channels, which the kernels do alike. A ninth form would run as its body. */
+    SMOE(""),
+    SMOE("2"),
+    SMOE("3"),
+    SMOE("4"),
+    SMOE("5"),
+    SMOE("6"),
+    SMOE("7"),
+    SMOE("8"),
+    /* Not in the files of the exporter, but in those that it prepares for one kind of processor. */
     OPERATOR("SmoeScaleBlocked", smoe_scale_blocked),
     OPERATOR("SmoeScaleBlockedRelu", smoe_scale_blocked_relu),
     OPERATOR("GaussNormalize", gauss_normalize_map),
