@@ -31,6 +31,8 @@ class Draft:
         self._original = kept / "original.onnx"
         self.target = target
         self.model = self._folder / target.name
+        self.spare = self._folder / f"{target.name}.prepared"
+        """A place for another form of the model, beside its external weights; see `replace`."""
         self._data: list[str] = []
 
     def keep(self, proto: onnx.ModelProto) -> Path:
@@ -74,11 +76,6 @@ class Draft:
         """Put another file in the model's place, one that holds its weights itself."""
         os.replace(model, self.model)
         self._data = []
-
-    @property
-    def spare(self) -> Path:
-        """A place for that other file."""
-        return self._folder / "spare.onnx"
 
     def publish(self) -> None:
         """Move the files to their place, the model last."""

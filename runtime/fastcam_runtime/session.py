@@ -81,10 +81,8 @@ def open_session(
         session = _start(model, options, chosen)
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
         if path.suffix.lower() != ".ort":
-            metadata = summarize_file(
-                path
-            ).metadata  # a file that is no model is refused here, in plain words
-            _refuse_prepared(path, metadata, native=native, provider_is_cpu=cpu)
+            # A file that is no model, or for another device, is refused here, in plain words.
+            _refuse_prepared(path, summarize_file(path).metadata, native=native, provider_is_cpu=cpu)
         raise ModelError(f"{path}: onnxruntime cannot run it: {_first_line(error)}") from error
     metadata = session.get_modelmeta().custom_metadata_map
     _refuse_prepared(path, metadata, native=native, provider_is_cpu=cpu)

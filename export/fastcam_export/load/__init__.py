@@ -13,7 +13,7 @@ import onnx_ir as ir
 from ..errors import LoadError
 from .onnx_file import read
 from .source import Source
-from .upgrade import prepare
+from .upgrade import upgrade
 
 if TYPE_CHECKING:
     import torch
@@ -40,14 +40,14 @@ def load(
     """
     if isinstance(model, Path) or (isinstance(model, str) and not _names_torch_model(model)):
         proto, digest = read(Path(model))
-        return prepare(Source(proto, digest, Path(model)))
+        return upgrade(Source(proto, digest, Path(model)))
     if isinstance(model, bytes):
         proto = onnx.ModelProto()
         try:
             proto.ParseFromString(model)
         except Exception as error:  # protobuf's DecodeError has moved between its releases
             raise LoadError(f"these bytes are not an ONNX model: {error}") from error
-        return prepare(Source(proto, hashlib.sha256(model).hexdigest(), None))
+        return upgrade(Source(proto, hashlib.sha256(model).hexdigest(), None))
     if isinstance(model, ir.Model):
         model = ir.to_proto(model)
     if isinstance(model, onnx.ModelProto):
@@ -58,7 +58,7 @@ def load(
 
         module = resolve(model) if isinstance(model, str) else model
         proto = export_torch(module, example, input_shape)
-    return prepare(Source(proto, _digest(proto), None))
+    return upgrade(Source(proto, _digest(proto), None))
 
 
 def _names_torch_model(name: str) -> bool:

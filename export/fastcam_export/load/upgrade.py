@@ -23,7 +23,7 @@ FUNCTION_IR_VERSION = 8
 """Local functions came with this version of the file format."""
 
 
-def prepare(source: Source) -> Source:
+def upgrade(source: Source) -> Source:
     """The same model, ready for the graft: a recent enough opset and file format, no local functions.
 
     Raises:
