@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
-from fastcam_runtime import native
+from fastcam_runtime import native, preparation
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY, Metadata
 
 from .graph.ends import scores_are
@@ -71,7 +71,7 @@ def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) ->
         *([f"class maps  {metadata.cam}"] if metadata.cam else []),
         *([f"prepared    for {metadata.prepared}, and nothing else"] if metadata.prepared else []),
         f"outputs     {', '.join(metadata.outputs)}",
-        f"runs here   {native.status() if kernels else 'plain operators, no compiled kernels'}",
+        f"runs here   {_runs_here(metadata, kernels)}",
         f"source      sha256 {metadata.source_sha256}",
         "",
     ]
@@ -79,6 +79,14 @@ def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) ->
     for k, tap in enumerate(metadata.taps, start=1):
         rows.append((str(k), "×".join(str(d or "?") for d in tap.shape), f"{tap.weight:g}", tap.name))
     return "\n".join(lines + _table(rows))
+
+
+def _runs_here(metadata: Metadata, kernels: bool) -> str:
+    own = {METADATA_KEY: metadata.to_json()}
+    refusal = preparation.refusal(own, native=True, provider_is_cpu=True)
+    if refusal:
+        return f"not at all: {refusal}"
+    return native.status() if kernels else "plain operators, no compiled kernels"
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

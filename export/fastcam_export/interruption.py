@@ -1,4 +1,5 @@
-"""What Ctrl-C and SIGTERM do to the workstation's commands: they end, and leave nothing half-done behind."""
+"""What Ctrl-C, SIGTERM and a closed terminal do to the workstation's commands: they end, and leave nothing
+half-done behind."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
 
 
 class _Moment:
@@ -21,14 +22,14 @@ class _Moment:
 
 @contextlib.contextmanager
 def interrupted_once() -> Iterator[None]:
-    """Stop on the first Ctrl-C or SIGTERM; further ones do not disturb the cleaning up, which is quick.
+    """Stop on the first Ctrl-C, SIGTERM or SIGHUP; further ones do not disturb the cleaning up: it is quick.
 
     Left to itself, Python would not survive SIGTERM long enough to remove its temporary folders. Call it
     from the main thread.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
-        SystemExit: SIGTERM; the exit code is the one that shells give to it, 143.
+        SystemExit: The others; the exit code is the one that shells give to them, 143 for SIGTERM.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:

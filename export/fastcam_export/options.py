@@ -19,6 +19,8 @@ from .labels import read_labels
 from .normalize import NORMALIZATIONS
 from .statistics import STATISTICS
 
+SMALLEST_FLOAT32 = 1.2e-38
+"""Numbers below this one have fewer digits, or none."""
 CAM_METHODS = ("gradcam++", "gradcam")
 _WORDS = {name: word for word in OUTPUTS for name in output_names((word,), scales=0)}
 """The words of `OUTPUTS` by the name that the output has in the file."""
@@ -117,6 +119,8 @@ def _taps(given: Any) -> str | tuple[str, ...]:
 def _epsilon(given: Any) -> float:
     if not isinstance(given, Real) or not 0 < float(given) < 1:
         raise GraftError(f"epsilon must be a number between 0 and 1, not {given!r}")
+    if float(given) < SMALLEST_FLOAT32:
+        raise GraftError(f"epsilon {given!r} is too small for float32: {SMALLEST_FLOAT32} is the least")
     return float(given)
 
 

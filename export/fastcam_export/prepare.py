@@ -17,13 +17,15 @@ import onnx
 import onnxruntime as ort
 from fastcam_runtime import native, preparation
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY, NODE_PREFIX, Metadata
+from fastcam_runtime.native.blocks import block as native_block
 
 from .check import check_same, first_line
 from .errors import GraftError
+from .load.messages import reads
 from .streaming import write_model
 
 BLOCKS = (16, 8)
-"""Channels in a block: as many as the widest registers hold."""
+"""Channels that may be kept together, where the processor does not tell."""
 TO_PLANES = "ReorderOutput"
 """onnxruntime's operator that brings blocks back to planes."""
 FROM_PLANES = "SmoeScale"
@@ -49,13 +51,12 @@ def prepare(grafted: Path, target: Path, metadata: Metadata) -> Metadata:
             f"a file can be prepared only where the compiled kernels were built: {native.status()}"
         )
     marked = replace(metadata, prepared=preparation.here())
-    found = False
-    for block in BLOCKS:
+    reason: GraftError | None = None
+    for block in [known] if (known := native_block()) else BLOCKS:
         _optimize(grafted, target)
         proto = onnx.load(target)
         if not _read_blocks(proto.graph, block):
             continue
-        found = True
         _arrange(proto.graph, metadata.outputs)
         for entry in proto.metadata_props:
             if entry.key == METADATA_KEY:
@@ -64,15 +65,14 @@ def prepare(grafted: Path, target: Path, metadata: Metadata) -> Metadata:
         del proto
         try:
             check_same(grafted, target, marked)
-        except GraftError:
-            continue  # blocks of another size: the kernel refuses them, or the maps are others
-        return marked
-    if found:
-        raise GraftError(
-            "the file cannot be prepared: onnxruntime lays out its activations in an unknown way"
-        )
+        except GraftError as error:
+            reason = error  # blocks of another size, perhaps: then the maps are others
+        else:
+            return marked
+    if reason is not None:
+        raise GraftError(f"the file cannot be prepared: {reason}") from reason
     raise GraftError(
-        "nothing to prepare: here onnxruntime keeps no tensor that SMOE reads in blocks of channels"
+        "nothing to prepare: here onnxruntime keeps no tensor that SMOE reads in whole blocks of channels"
     )
 
 
@@ -121,7 +121,7 @@ def _arrange(graph: onnx.GraphProto, maps: Collection[str]) -> None:
     arranged = onnx.GraphProto(node=[*(graph.node[i] for i in sorted(network)), *_last_first(branch)])
     del graph.node[:]
     graph.node.extend(arranged.node)
-    read = set(outputs).union(*map(_read_by, graph.node))
+    read = set(outputs).union(*map(reads, graph.node))
     unread = [i for i, tensor in enumerate(graph.initializer) if tensor.name not in read]
     for i in reversed(unread):
         del graph.initializer[i]
@@ -133,17 +133,8 @@ def _ancestors(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> set[i
     for i in range(len(nodes) - 1, -1, -1):  # they are sorted
         if wanted.intersection(nodes[i].output):
             found.add(i)
-            wanted |= _read_by(nodes[i])
+            wanted |= reads(nodes[i])
     return found
-
-
-def _read_by(node: onnx.NodeProto) -> set[str]:
-    """The names that a node reads, in the bodies of its subgraphs too."""
-    names = set(node.input)
-    for attribute in node.attribute:
-        for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-            names |= {output.name for output in graph.output}.union(*map(_read_by, graph.node))
-    return names
 
 
 def _last_first(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
@@ -155,7 +146,7 @@ def _last_first(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
     readers: list[list[int]] = [[] for _ in nodes]
     missing = [0] * len(nodes)
     for i, node in enumerate(nodes):
-        for source in {producer[name] for name in _read_by(node) if name in producer}:
+        for source in {producer[name] for name in reads(node) if name in producer}:
             readers[source].append(i)
             missing[i] += 1
     ready = [-i for i, count in enumerate(missing) if not count]

@@ -63,14 +63,16 @@ class Draft:
             return
         if any(place.samefile(source) for source in sources):
             raise GraftError(f"{place}: holds weights of the source itself; name another output")
-        if not self._earlier_export_has(place.name):
+        if place.name not in self._earlier_data():
             raise GraftError(f"{place}: is there, and no part of {self.target}; name another output")
 
-    def _earlier_export_has(self, name: str) -> bool:
+    def _earlier_data(self) -> set[str]:
+        """The files of weights that an earlier export to the same target left beside it."""
         try:
-            return name in external_files(onnx.load_model(self.target, load_external_data=False))
+            names = external_files(onnx.load_model(self.target, load_external_data=False))
         except Exception:  # no file, or no model: protobuf's DecodeError has moved between its releases
-            return False
+            return set()
+        return {name for name in names if name.startswith(f"{self.target.name}.data")}
 
     def replace(self, model: Path) -> None:
         """Put another file in the model's place, one that holds its weights itself."""
@@ -78,9 +80,12 @@ class Draft:
         self._data = []
 
     def publish(self) -> None:
-        """Move the files to their place, the model last."""
+        """Move the files to their place, the model last; then remove weights that it no longer reads."""
+        left_behind = self._earlier_data() - set(self._data)
         for name in (*self._data, self.target.name):
             os.replace(self._folder / name, self.target.parent / name)
+        for name in left_behind:
+            (self.target.parent / name).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

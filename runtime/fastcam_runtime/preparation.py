@@ -8,13 +8,16 @@ import onnxruntime as ort
 
 from . import native as compiled
 from .contract import METADATA_KEY, Metadata
+from .native.blocks import block
 
 AGAIN = "make it again on this device: fastcam export … --prepared"
 
 
 def here() -> str:
     """What a file is prepared for: its layout is onnxruntime's own affair, and the processor's."""
-    return f"onnxruntime {ort.__version__} on {platform.machine()}"
+    channels = block()
+    layout = f" with blocks of {channels}" if channels is not None else ""
+    return f"onnxruntime {ort.__version__} on {platform.machine()}{layout}"
 
 
 def refusal(metadata: dict[str, str], *, native: bool, provider_is_cpu: bool) -> str:

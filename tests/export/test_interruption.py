@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in the middle of `fastcam tune` and `fastcam export`: real processes, real signals."""
+"""Ctrl-C, SIGTERM and SIGHUP in `fastcam tune` and `fastcam export`: real processes, real signals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from fastcam_export.interruption import interrupted_once, temporary_folder
 from networks import small_cnn
 
-SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 
 
 def interrupt(arguments: list[str], folder: Path, number: int, begun: Callable[[], bool]) -> tuple[int, str]:

@@ -106,6 +106,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
     ("options", "message"),
     [
         ({"epsilon": "1e-3"}, "epsilon must be a number between 0 and 1, not '1e-3'"),
+        ({"epsilon": 1e-46}, "epsilon 1e-46 is too small for float32: 1.2e-38 is the least"),
         ({"epsilon": float("nan")}, "epsilon must be a number between 0 and 1, not nan"),
         ({"cam_epsilon": "0"}, "cam_epsilon must be a number, 0 or more, not '0'"),
         ({"channel_share": "0.5"}, "channel_share must be a number, or a list of one per scale, not '0.5'"),

@@ -157,6 +157,14 @@ def test_external_weights_move_in(tmp_path: Path) -> None:
     assert run(onnx.load(target), {"input": picture(1, 3, 64, 64)}, kernels=True)
 
 
+def test_weights_of_an_earlier_export_do_not_stay(tmp_path: Path) -> None:
+    source, target = tmp_path / "source.onnx", tmp_path / "out.onnx"
+    onnx.save(wide_cnn(), source, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    for prepared in (False, True, False):
+        export(source, target, prepared=prepared)
+        assert (tmp_path / "out.onnx.data").exists() is not prepared
+
+
 def prepared_for(path: Path, what: str) -> None:
     """Let the file say that it was prepared for something else."""
     model = onnx.load(path)
@@ -175,6 +183,8 @@ def test_it_is_refused_where_it_was_not_prepared(tmp_path: Path, capsys: pytest.
         open_session(target)
     assert main(["run", str(target), "test://?frames=1", "null://"]) == 2
     assert "prepared for onnxruntime 1.2.3 on z80" in capsys.readouterr().err
+    assert main(["inspect", str(target)]) == 0
+    assert "runs here   not at all: prepared for onnxruntime 1.2.3 on z80" in capsys.readouterr().out
 
 
 def test_blocks_of_another_processor_are_refused_by_the_kernel(tmp_path: Path) -> None:
@@ -192,6 +202,11 @@ def test_blocks_of_another_processor_are_refused_by_the_kernel(tmp_path: Path) -
         onnx.save(model, target)
         with pytest.raises(ModelError, match=message):
             open_session(target)
+
+
+def test_channels_that_are_no_whole_blocks_anywhere() -> None:
+    with pytest.raises(GraftError, match="nothing to prepare"):
+        graft(wide_cnn(channels=(12, 20, 36)), prepared=True)
 
 
 @pytest.mark.parametrize(

@@ -36,3 +36,12 @@ def external_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     for message in messages(proto):
         if isinstance(message, onnx.TensorProto) and message.data_location == onnx.TensorProto.EXTERNAL:
             yield message
+
+
+def reads(node: onnx.NodeProto) -> set[str]:
+    """The names that a node reads, in the bodies of its subgraphs too."""
+    names = set(node.input)
+    for attribute in node.attribute:
+        for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
+            names |= {output.name for output in graph.output}.union(*map(reads, graph.node))
+    return names

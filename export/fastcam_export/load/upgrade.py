@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import onnx
@@ -13,12 +13,15 @@ from onnx_ir.passes.common import InlinePass
 
 from ..authoring import MIN_OPSET
 from ..errors import GraftError, LoadError
+from .messages import reads
 from .source import Source
 from .view import refuse_unseen, view
 
 OLDEST_OPSET = 7
 SOFTMAX = ("Softmax", "LogSoftmax")
 RESHAPING = ("Flatten", "Identity", "Reshape", "Squeeze")
+FLOAT32_ONLY = ("AveragePool", "Conv", "Gemm", "GlobalAveragePool", "MatMul", "ReduceMean")
+"""Operators that onnxruntime has no half-precision kernels of for the processor, and computes in float32."""
 FUNCTION_IR_VERSION = 8
 """Local functions came with this version of the file format."""
 
@@ -111,39 +114,64 @@ def _restore(proto: onnx.ModelProto, original: onnx.ModelProto) -> None:
 
 
 def _keep_softmax_whole(graph: onnx.GraphProto) -> None:
-    """Compute half-precision Softmax in float32, as runtimes without a kernel for it do before opset 13.
+    """Compute the half-precision Softmax that a network ends with in float32, as it was before opset 13.
 
-    From then on it is a function, which they take apart: the last digit of the scores would change. What only
-    reshapes its input becomes float32 with it: between two float32 operators nothing was rounded before.
+    From then on it is a function, which runtimes without a kernel for it take apart: the last digit of the
+    scores would change. A cast rounds the result of a neighbour that has a half-precision kernel, so this is
+    done only behind operators that have none, and in front of the output.
     """
     types = {value.name: value.type.tensor_type.elem_type for value in (*graph.value_info, *graph.output)}
-    readers = Counter(name for node in graph.node for name in node.input)
-    readers.update(value.name for value in graph.output)
-    for index in range(len(graph.node) - 1, -1, -1):
-        node = graph.node[index]
-        if node.op_type not in SOFTMAX or types.get(node.output[0]) != onnx.TensorProto.FLOAT16:
-            continue
-        first = index
-        while first and _only_reshapes(graph.node[first - 1], graph.node[first].input[0], readers):
-            first -= 1
+    outputs = {value.name for value in graph.output}
+    readers = Counter(name for node in graph.node for name in reads(node)) + Counter(outputs)
+    ends = outputs | {n.input[0] for n in graph.node if n.op_type == "Reshape" and n.output[0] in outputs}
+    for node in list(graph.node):
         y = node.output[0]
-        node.output[0] = f"{y}/float"
-        graph.node.insert(index + 1, _cast(node.output[0], y, onnx.TensorProto.FLOAT16))
-        x = graph.node[first].input[0]
-        graph.node[first].input[0] = f"{y}/input"
-        graph.node.insert(first, _cast(x, f"{y}/input", onnx.TensorProto.FLOAT))
-        widened = {name for inner in graph.node[first + 1 : index + 1] for name in inner.output}
-        for i in range(len(graph.value_info) - 1, -1, -1):
-            if graph.value_info[i].name in widened:
-                del graph.value_info[i]
+        if (
+            node.op_type in SOFTMAX
+            and types.get(y) == onnx.TensorProto.FLOAT16
+            and y in ends
+            and readers[y] == 1
+        ):
+            chain = _reshapes_before(graph, node, readers)
+            if chain:
+                _widen(graph, chain)
 
 
-def _only_reshapes(node: onnx.NodeProto, value: str, readers: Mapping[str, int]) -> bool:
-    return node.op_type in RESHAPING and node.output[0] == value and readers[value] == 1
+def _reshapes_before(
+    graph: onnx.GraphProto, last: onnx.NodeProto, readers: Mapping[str, int]
+) -> list[onnx.NodeProto]:
+    """`last` and what only reshapes its input, first to last; empty if that is not computed in float32."""
+    producers = {name: node for node in graph.node for name in node.output}
+    chain = [last]
+    while (producer := producers.get(chain[0].input[0])) is not None:
+        if producer.op_type in FLOAT32_ONLY:
+            return chain
+        if producer.op_type not in RESHAPING or readers[producer.output[0]] > 1:
+            break
+        chain.insert(0, producer)
+    return []
 
 
-def _cast(x: str, y: str, to: int) -> onnx.NodeProto:
-    return onnx.helper.make_node("Cast", [x], [y], f"{y}/cast", to=to)
+def _widen(graph: onnx.GraphProto, chain: Sequence[onnx.NodeProto]) -> None:
+    """Put casts to float32 and back around nodes that follow each other."""
+    first, last = chain[0], chain[-1]
+    x, y = first.input[0], last.output[0]
+    taken = {name for node in graph.node for name in (node.name, *node.input, *node.output)}
+    wide, narrow = (_new_name(f"{y}/{word}", taken) for word in ("wide", "narrow"))
+    for inner in chain:
+        for i in reversed([i for i, value in enumerate(graph.value_info) if value.name == inner.output[0]]):
+            del graph.value_info[i]
+    places = [list(graph.node).index(node) for node in (first, last)]
+    first.input[0], last.output[0] = wide, narrow
+    cast = onnx.helper.make_node
+    graph.node.insert(places[1] + 1, cast("Cast", [narrow], [y], narrow, to=onnx.TensorProto.FLOAT16))
+    graph.node.insert(places[0], cast("Cast", [x], [wide], wide, to=onnx.TensorProto.FLOAT))
+
+
+def _new_name(wanted: str, taken: Collection[str]) -> str:
+    while wanted in taken:
+        wanted += "_"
+    return wanted
 
 
 def _drop_weights_from_inputs(proto: onnx.ModelProto) -> None:

@@ -2,6 +2,8 @@
 #ifndef FASTCAM_KERNELS_H
 #define FASTCAM_KERNELS_H
 
+#include "exported.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,7 +62,8 @@ extern const Kernels fastcam_kernels_avx2;
 /* The fastest kernels that this processor can run. */
 const Kernels *fastcam_kernels(void);
 
-/* Whether onnxruntime may keep activations in blocks of this many channels on this processor. */
-int fastcam_may_have_blocks_of(size_t block);
+/* Channels that onnxruntime keeps together on this processor, if it does: as many as the widest registers hold. 0
+ * where that is not known. */
+EXPORTED int fastcam_block(void);
 
 #endif

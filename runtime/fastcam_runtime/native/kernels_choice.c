@@ -32,14 +32,12 @@ static int has_avx2(void)
 static int has_avx512(void) { return (saved_registers() & 0xe6) == 0xe6 && (extensions() & bit_AVX512F); }
 #endif
 
-/* onnxruntime blocks channels by the width of the widest registers; elsewhere than on x86 nothing is known. */
-int fastcam_may_have_blocks_of(size_t block)
+int fastcam_block(void)
 {
 #ifdef FASTCAM_HAVE_AVX2
-    return block == (has_avx512() ? 16u : 8u);
+    return has_avx512() ? 16 : 8;
 #else
-    (void)block;
-    return 1;
+    return 0;
 #endif
 }
 

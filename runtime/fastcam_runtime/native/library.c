@@ -101,7 +101,7 @@ static OrtStatus *read_attributes(const OrtApi *api, const OrtKernelInfo *info, 
     }
     if (block != 1 && block != 8 && block != 16)
         FAIL("blocks of channels are of 8 or 16");
-    if (block > 1 && !fastcam_may_have_blocks_of((size_t)block))
+    if (block > 1 && fastcam_block() != 0 && block != fastcam_block())
         FAIL("the file was prepared for another processor");
     setting->block = (size_t)block;
     return NULL;
@@ -156,7 +156,7 @@ static void ORT_CALL destroy_kernel(void *kernel) { free(kernel); }
 
 static const Operator operators[] = {
     /* A model numbers the forms of the function's body that it holds, one for each shape at most. They differ in
-     * how they multiply the channels, which the kernels do alike. A ninth form would run as its body. */
+     * how they multiply the channels, which the kernels do alike. A thirteenth would run as its body. */
     SMOE(""),
     SMOE("2"),
     SMOE("3"),
@@ -165,6 +165,10 @@ static const Operator operators[] = {
     SMOE("6"),
     SMOE("7"),
     SMOE("8"),
+    SMOE("9"),
+    SMOE("10"),
+    SMOE("11"),
+    SMOE("12"),
     /* Not in the files of the exporter, but in those that it prepares for one kind of processor. */
     OPERATOR("SmoeScaleBlocked", smoe_scale_blocked),
     OPERATOR("SmoeScaleBlockedRelu", smoe_scale_blocked_relu),
