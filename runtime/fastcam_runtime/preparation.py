@@ -32,12 +32,10 @@ def refusal(metadata: dict[str, str], *, native: bool, provider_is_cpu: bool) ->
     prepared = Metadata.from_json(text).prepared if text is not None else ""
     if not prepared:
         return ""
-    if prepared != here():
-        return f"prepared for {prepared}, this is {here()}; {AGAIN}"
     if not provider_is_cpu:
         return "prepared for the CPU; use --provider cpu"
     if not native:
         return "prepared for compiled kernels; it cannot run without them"
     if compiled.library_path() is None:
         return f"prepared for compiled kernels; {compiled.status()}"
-    return ""
+    return "" if prepared == here() else f"prepared for {prepared}, this is {here()}; {AGAIN}"
