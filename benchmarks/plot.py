@@ -74,8 +74,9 @@ def _draw_growth(axis: Any, runs: Sequence[Mapping[str, Any]]) -> None:
     axis.set(
         xlabel="input size", ylabel="% of the plain forward pass", title="Cost by input size, one thread"
     )
+    axis.set_yscale("symlog", linthresh=10)
     axis.set_ylim(bottom=0)
-    axis.legend()
+    axis.legend(fontsize="small", ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.12))
 
 
 def _draw_peers(axis: Any, network: Mapping[str, Any]) -> None:
