@@ -8,12 +8,14 @@ accelerator would bring every tapped tensor back from it.
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from pathlib import Path
+from typing import Any
 
 import onnxruntime as ort
 
-__all__ = ["library_path", "register", "status"]
+__all__ = ["find_function", "library_path", "register", "status"]
 
 _LIBRARY = Path(__file__).with_name("fastcam_ops" + (".dll" if sys.platform == "win32" else ".so"))
 
@@ -24,6 +26,18 @@ _refusal = ""
 def library_path() -> Path | None:
     """The library, or None where none was built."""
     return _LIBRARY if _LIBRARY.is_file() else None
+
+
+def find_function(name: str) -> Any | None:
+    """A function that the library exports beside the operators, to be called through ctypes.
+
+    None where no library was built, or one for another machine, or one of an older version without it.
+    """
+    path = library_path()
+    try:
+        return None if path is None else getattr(ctypes.CDLL(str(path)), name)
+    except (OSError, AttributeError):
+        return None
 
 
 def register(options: ort.SessionOptions) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import library_path
+from . import find_function
 
 Array = npt.NDArray[Any]
 BlendHalves = Callable[[Array, Array, Array, Array], None]
@@ -19,12 +19,8 @@ BlendHalves = Callable[[Array, Array, Array, Array], None]
 @functools.cache
 def load() -> BlendHalves | None:
     """The function, or None where no library was built, or one that does not have it."""
-    path = library_path()
-    if path is None:
-        return None
-    try:
-        function = ctypes.CDLL(str(path)).fastcam_blend_halves
-    except (OSError, AttributeError):  # for another machine, or from an older version
+    function = find_function("fastcam_blend_halves")
+    if function is None:
         return None
     address, stride, count = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_size_t
     function.argtypes = [address, stride, address, address, address, stride, count, count]
