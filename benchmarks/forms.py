@@ -55,9 +55,10 @@ class Form:
 
 
 PLAIN = Form("plain", "plain")
+STANDARD = Form("standard", "grafted")
 FORMS = (
     Form("naive", "naive"),
-    Form("standard", "grafted"),
+    STANDARD,
     Form("native", "grafted", native=True),
     Form("prepared", "prepared", native=True),
     Form("standard+classes", "classes"),

@@ -25,7 +25,7 @@ from fastcam_runtime.contract import MAP
 from fastcam_runtime.table import format_table
 
 from . import report
-from .forms import FORMS, PLAIN, Files, available_forms, make_files, open_form, runner
+from .forms import PLAIN, STANDARD, Files, available_forms, make_files, open_form, runner
 from .modules import plain_file
 from .networks import NETWORKS, RESULTS, SIZE, check_name, noise_picture
 from .openvino_peer import Unavailable, Worker
@@ -105,7 +105,7 @@ def check_hooks(name: str, files: Files) -> None:
         RuntimeError: They are not.
     """
     picture = noise_picture()
-    session = open_form(files, FORMS[1], 1)
+    session = open_form(files, STANDARD, 1)
     (ours,) = session.run([MAP], {session.get_inputs()[0].name: picture})
     error = float(np.max(np.abs(ours - hooked_smoe(name)(torch.from_numpy(picture)).numpy())))
     if not error <= AGREEMENT:

@@ -11,6 +11,7 @@ import onnx
 import onnxruntime as ort
 from fastcam_runtime import native
 from fastcam_runtime.contract import LOVI, Metadata
+from fastcam_runtime.errors import first_line
 
 from .errors import GraftError
 from .graph.feeds import make_feeds
@@ -119,9 +120,3 @@ def _check_map(name: str, values: np.ndarray) -> None:
     low, high = float(values.min()), float(values.max())
     if low < -TOLERANCE or high > 1 + TOLERANCE:
         raise GraftError(f"the output '{name}' leaves 0…1 on a random picture: {low:.3g}…{high:.3g}")
-
-
-def first_line(error: Exception) -> str:
-    """What onnx or onnxruntime say of an error, in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__

@@ -82,8 +82,7 @@ def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) ->
 
 
 def _runs_here(metadata: Metadata, kernels: bool) -> str:
-    own = {METADATA_KEY: metadata.to_json()}
-    refusal = preparation.refusal(own, native=True, provider_is_cpu=True)
+    refusal = preparation.refusal(metadata.prepared, native=True, provider_is_cpu=True)
     if refusal:
         return f"not at all: {refusal}"
     return native.status() if kernels else "plain operators, no compiled kernels"

@@ -17,9 +17,10 @@ import onnx
 import onnxruntime as ort
 from fastcam_runtime import native, preparation
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY, NODE_PREFIX, Metadata
+from fastcam_runtime.errors import first_line
 from fastcam_runtime.native.blocks import block as native_block
 
-from .check import check_same, first_line
+from .check import check_same
 from .errors import GraftError
 from .load.messages import reads
 from .streaming import write_model

@@ -81,7 +81,9 @@ class Draft:
 
     def publish(self) -> None:
         """Move the files to their place, the model last; then remove weights that it no longer reads."""
-        left_behind = self._earlier_data() - set(self._data)
+        beside = {path.name for path in self.target.parent.iterdir()}
+        old = {name for name in beside if name.startswith(f"{self.target.name}.data")} - set(self._data)
+        left_behind = old & self._earlier_data() if old else old  # the earlier model may be large
         for name in (*self._data, self.target.name):
             os.replace(self._folder / name, self.target.parent / name)
         for name in left_behind:

@@ -26,3 +26,9 @@ def closest(name: str, candidates: Iterable[str], most: int = 3) -> str:
     """The candidates most like `name`, as the end of an error message: `; closest: a, b` or nothing."""
     found = difflib.get_close_matches(name, list(candidates), n=most, cutoff=0.4)
     return f"; closest: {', '.join(found)}" if found else ""
+
+
+def first_line(error: Exception) -> str:
+    """What onnx or onnxruntime say of an error, in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

@@ -7,7 +7,6 @@ import platform
 import onnxruntime as ort
 
 from . import native as compiled
-from .contract import METADATA_KEY, Metadata
 from .native.blocks import block
 
 AGAIN = "make it again on this device: fastcam export … --prepared"
@@ -20,16 +19,14 @@ def here() -> str:
     return f"onnxruntime {ort.__version__} on {platform.machine()}{layout}"
 
 
-def refusal(metadata: dict[str, str], *, native: bool, provider_is_cpu: bool) -> str:
-    """Why a file with this metadata cannot run here, in one line; empty where it can.
+def refusal(prepared: str, *, native: bool, provider_is_cpu: bool) -> str:
+    """Why a file that was prepared for this cannot run here, in one line; empty where it can.
 
     Args:
-        metadata: The model's own metadata, by key.
+        prepared: `Metadata.prepared` of the file.
         native: Whether compiled kernels are wanted.
         provider_is_cpu: Whether the processor itself computes.
     """
-    text = metadata.get(METADATA_KEY)
-    prepared = Metadata.from_json(text).prepared if text is not None else ""
     if not prepared:
         return ""
     if not provider_is_cpu:

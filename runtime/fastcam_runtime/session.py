@@ -12,7 +12,8 @@ import onnxruntime as ort
 from . import native as compiled
 from . import preparation, providers
 from .branch import summarize_file
-from .errors import ModelError
+from .contract import METADATA_KEY, Metadata
+from .errors import ModelError, first_line
 
 logger = logging.getLogger(__name__)
 
@@ -70,20 +71,20 @@ def open_session(
     options.intra_op_num_threads = default_threads() if threads is None else threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # failures are raised; the log would only repeat them
-    if native and chosen[0] == providers.CPU:
+    cpu = chosen[0] == providers.CPU
+    if native and cpu:
         compiled.register(options)
     if data is not None:
         folder = str(path.resolve().parent)
         options.add_session_config_entry(WEIGHTS_FOLDER, folder)
     model = str(path) if data is None else data
-    cpu = chosen[0] == providers.CPU
     try:
         session = _start(model, options, chosen)
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
         if path.suffix.lower() != ".ort":
             # A file that is no model, or for another device, is refused here, in plain words.
             _refuse_prepared(path, summarize_file(path).metadata, native=native, provider_is_cpu=cpu)
-        raise ModelError(f"{path}: onnxruntime cannot run it: {_first_line(error)}") from error
+        raise ModelError(f"{path}: onnxruntime cannot run it: {first_line(error)}") from error
     metadata = session.get_modelmeta().custom_metadata_map
     _refuse_prepared(path, metadata, native=native, provider_is_cpu=cpu)
     return session
@@ -91,7 +92,9 @@ def open_session(
 
 def _refuse_prepared(path: Path, metadata: dict[str, str], *, native: bool, provider_is_cpu: bool) -> None:
     """Refuse a file that was prepared for another device, or for kernels that are not to be used."""
-    why = preparation.refusal(metadata, native=native, provider_is_cpu=provider_is_cpu)
+    text = metadata.get(METADATA_KEY)
+    prepared = Metadata.from_json(text).prepared if text is not None else ""
+    why = preparation.refusal(prepared, native=native, provider_is_cpu=provider_is_cpu)
     if why:
         raise ModelError(f"{path}: {why}")
 
@@ -144,8 +147,3 @@ def describe(session: ort.InferenceSession, path: Path, *, native: bool) -> str:
 def count_threads(threads: int) -> str:
     """`1 thread`, `2 threads`."""
     return f"{threads} thread{'' if threads == 1 else 's'}"
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -124,14 +124,9 @@ def _keep_softmax_whole(graph: onnx.GraphProto) -> None:
     outputs = {value.name for value in graph.output}
     readers = Counter(name for node in graph.node for name in reads(node)) + Counter(outputs)
     ends = outputs | {n.input[0] for n in graph.node if n.op_type == "Reshape" and n.output[0] in outputs}
-    for node in list(graph.node):
+    for node in [node for node in graph.node if node.op_type in SOFTMAX]:
         y = node.output[0]
-        if (
-            node.op_type in SOFTMAX
-            and types.get(y) == onnx.TensorProto.FLOAT16
-            and y in ends
-            and readers[y] == 1
-        ):
+        if types.get(y) == onnx.TensorProto.FLOAT16 and y in ends and readers[y] == 1:
             chain = _reshapes_before(graph, node, readers)
             if chain:
                 _widen(graph, chain)
@@ -161,11 +156,11 @@ def _widen(graph: onnx.GraphProto, chain: Sequence[onnx.NodeProto]) -> None:
     for inner in chain:
         for i in reversed([i for i, value in enumerate(graph.value_info) if value.name == inner.output[0]]):
             del graph.value_info[i]
-    places = [list(graph.node).index(node) for node in (first, last)]
+    begin, end = (list(graph.node).index(node) for node in (first, last))
     first.input[0], last.output[0] = wide, narrow
-    cast = onnx.helper.make_node
-    graph.node.insert(places[1] + 1, cast("Cast", [narrow], [y], narrow, to=onnx.TensorProto.FLOAT16))
-    graph.node.insert(places[0], cast("Cast", [x], [wide], wide, to=onnx.TensorProto.FLOAT))
+    back = onnx.helper.make_node("Cast", [narrow], [y], narrow, to=onnx.TensorProto.FLOAT16)
+    graph.node.insert(end + 1, back)
+    graph.node.insert(begin, onnx.helper.make_node("Cast", [x], [wide], wide, to=onnx.TensorProto.FLOAT))
 
 
 def _new_name(wanted: str, taken: Collection[str]) -> str:

@@ -17,7 +17,7 @@ from .tuning import Tuning
 _EXACT = {
     FUNCTIONS.name: "exact, on compiled kernels where they are built",
     INLINE.name: "exact, standard operators only",
-    PREPARED.name: f"exact, for {preparation.here()} with compiled kernels and nothing else",
+    PREPARED.name: "exact, for {here} with compiled kernels and nothing else",
 }
 UNSURE = "?: the budget lies inside the interval; more --rounds, or a device less busy, would tell"
 
@@ -49,7 +49,9 @@ def text(tuning: Tuning, setup: Mapping[str, Any], images: str) -> str:
 
 def describe(one: Measured) -> str:
     """What a form is, in words."""
-    return _EXACT[one.form.name] if one.form.exact else f"an approximation: {one.approximation}"
+    if one.form.exact:
+        return _EXACT[one.form.name].format(here=preparation.here())
+    return f"an approximation: {one.approximation}"
 
 
 def as_dict(tuning: Tuning, setup: Mapping[str, Any], images: str) -> dict[str, Any]:

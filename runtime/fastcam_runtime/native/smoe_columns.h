@@ -45,9 +45,8 @@ static inline float mantissa_of(float x)
     return mantissa;
 }
 
-/* What the fast way of SMOE Scale knows of its columns: Σy, and Πy as mantissa·2^(exponent − bias). The arrays are not whole
- * pages apart: a processor that compares the low bits of addresses would let a load of one wait for a store to
- * another. */
+/* What is known of columns: Σy, and Πy as mantissa·2^(exponent − bias). The arrays are not whole pages apart: a
+ * processor that compares the low bits of addresses would let a load of one wait for a store to another. */
 typedef struct {
     double total[SMOE_TILE + 3 * APART];
     float mantissa[SMOE_TILE + 5 * APART];
@@ -106,17 +105,15 @@ static void settle(Columns *columns, size_t count)
 INLINED int32_t gather_all(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
                            int relu)
 {
-    size_t row = rows < ROWS ? rows : ROWS, products = (row + GROUP - 1) / GROUP;
-    gather_some(columns, x, stride, row, count, epsilon, relu, 1);
-    while (row < rows) {
+    size_t products = 0;
+    for (size_t row = 0; row < rows; row += ROWS) {
         size_t some = rows - row < ROWS ? rows - row : ROWS;
-        if (some == ROWS)
-            gather(columns, x + row * stride, stride, ROWS, count, epsilon, relu, 0);
+        if (row == 0)
+            gather_some(columns, x, stride, some, count, epsilon, relu, 1);
         else
             gather_some(columns, x + row * stride, stride, some, count, epsilon, relu, 0);
-        row += some;
         products += (some + GROUP - 1) / GROUP;
-        if (row % SETTLED == 0 && row < rows) {
+        if ((row + ROWS) % SETTLED == 0 && row + ROWS < rows) {
             settle(columns, count);
             products++;
         }
