@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
-from fastcam_runtime import native, preparation
+from fastcam_runtime import preparation
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY, Metadata
+from fastcam_runtime.form import running_form
 
 from .graph.ends import scores_are
 from .load import load
@@ -58,7 +59,6 @@ def _describe_plan(found: Plan) -> str:
 def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) -> str:
     image = metadata.image
     functions = any(f.domain == DOMAIN for f in proto.functions)
-    kernels = functions or bool(metadata.prepared)
     form = "prepared" if metadata.prepared else "functions" if functions else "plain operators"
     pre = metadata.preprocess
     lines = [
@@ -71,7 +71,7 @@ def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) ->
         *([f"class maps  {metadata.cam}"] if metadata.cam else []),
         *([f"prepared    for {metadata.prepared}, and nothing else"] if metadata.prepared else []),
         f"outputs     {', '.join(metadata.outputs)}",
-        f"runs here   {_runs_here(metadata, kernels)}",
+        f"runs here   {_runs_here(Path(model), metadata)}",
         f"source      sha256 {metadata.source_sha256}",
         "",
     ]
@@ -81,11 +81,9 @@ def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) ->
     return "\n".join(lines + _table(rows))
 
 
-def _runs_here(metadata: Metadata, kernels: bool) -> str:
+def _runs_here(path: Path, metadata: Metadata) -> str:
     refusal = preparation.refusal(metadata.prepared, native=True, provider_is_cpu=True)
-    if refusal:
-        return f"not at all: {refusal}"
-    return native.status() if kernels else "plain operators, no compiled kernels"
+    return f"not at all: {refusal}" if refusal else running_form(path, native=True, on_cpu=True)
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from . import native as compiled
-from . import system
+from . import providers, system
 from .branch import cut_file
 from .contract import CLASS_INPUT, METADATA_KEY, ImageInput, Metadata
 from .errors import FastcamError, ModelError
+from .form import running_form
 from .preprocess import Array
 from .session import open_session
 
@@ -178,12 +178,13 @@ def measure(variants: Sequence[Variant], rounds: int, progress: Callable[[int], 
 def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]:
     """Everything that was measured, with what is needed to measure it again, in plain types."""
     session = variants[-1].session
+    provider = session.get_providers()[0]
     difference = Difference.between(variants[0], variants[-1]) if len(variants) > 1 else None
     return {
         "cpu": system.cpu_name(),
-        "provider": session.get_providers()[0],
+        "provider": provider,
         "threads": session.get_session_options().intra_op_num_threads,
-        "kernels": compiled.status() if options.native else "no compiled kernels: not wanted",
+        "kernels": running_form(variants[-1].path, native=options.native, on_cpu=provider == providers.CPU),
         "versions": system.versions(),
         "rounds": options.rounds,
         "warm_up": WARM_UP,

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from .contract import CAM, CLASS_INPUT, FASTCAM, LOVI, MAP, NODE_PREFIX, NONCLASS, SCALE_PREFIX
+from .contract import CAM, CLASS_INPUT, DOMAIN, FASTCAM, LOVI, MAP, NODE_PREFIX, NONCLASS, SCALE_PREFIX
 from .errors import ModelError
 from .protobuf import BYTES, Field, field_header, fields, text_of
 
 # Field numbers of onnx.proto.
-_MODEL_GRAPH, _MODEL_METADATA = 7, 14
+_MODEL_GRAPH, _MODEL_METADATA, _MODEL_FUNCTION = 7, 14, 25
+_FUNCTION_NAME, _FUNCTION_DOMAIN = 1, 10
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_INPUT, _GRAPH_OUTPUT, _GRAPH_VALUE_INFO = 1, 5, 11, 12, 13
 _NODE_INPUT, _NODE_OUTPUT, _NODE_NAME, _NODE_ATTRIBUTE = 1, 2, 3, 5
 _ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS = 6, 11
@@ -43,28 +44,33 @@ class Summary:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     metadata: dict[str, str]
+    functions: tuple[str, ...]
+    """The names of the exporter's local functions."""
 
 
 def summarize(model: bytes) -> Summary:
-    """The inputs, outputs and metadata of an ONNX file.
+    """The inputs, outputs, metadata and functions of an ONNX file.
 
     Raises:
         ModelError: These are not the bytes of an ONNX model.
     """
     graph: list[Field] = []
     metadata: dict[str, str] = {}
+    functions: list[str] = []
     for field in fields(memoryview(model)):
         if field.number == _MODEL_GRAPH and field.wire == BYTES:
             graph += fields(field.value)
         elif field.number == _MODEL_METADATA:
             metadata[text_of(field.value, _ENTRY_KEY)] = text_of(field.value, _ENTRY_VALUE)
+        elif field.number == _MODEL_FUNCTION and text_of(field.value, _FUNCTION_DOMAIN) == DOMAIN:
+            functions.append(text_of(field.value, _FUNCTION_NAME))
     if not graph:
         raise ModelError("not an ONNX model: it holds no graph")
     inputs, outputs = (
         tuple(text_of(field.value, _VALUE_NAME) for field in graph if field.number == number)
         for number in (_GRAPH_INPUT, _GRAPH_OUTPUT)
     )
-    return Summary(inputs, outputs, metadata)
+    return Summary(inputs, outputs, metadata, tuple(functions))
 
 
 def cut(model: bytes, keep: Collection[str] = ()) -> bytes:

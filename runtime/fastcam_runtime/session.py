@@ -14,6 +14,7 @@ from . import preparation, providers
 from .branch import summarize_file
 from .contract import METADATA_KEY, Metadata
 from .errors import ModelError, first_line
+from .form import running_form
 
 logger = logging.getLogger(__name__)
 
@@ -137,11 +138,11 @@ def check_readable(path: Path) -> None:
 
 
 def describe(session: ort.InferenceSession, path: Path, *, native: bool) -> str:
-    """One line: which file runs where, on how many threads, with the compiled kernels or without."""
+    """One line: which file runs where, on how many threads, and in which form."""
     options: Any = session.get_session_options()
     provider = session.get_providers()[0]
     line = f"{path.name} on {providers.short_name(provider)}, {count_threads(options.intra_op_num_threads)}"
-    return f"{line}, {compiled.status()}" if native and provider == providers.CPU else line
+    return f"{line}, {running_form(path, native=native, on_cpu=provider == providers.CPU)}"
 
 
 def count_threads(threads: int) -> str:

@@ -9,13 +9,14 @@ accelerator would bring every tapped tensor back from it.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import sys
 from pathlib import Path
 from typing import Any
 
 import onnxruntime as ort
 
-__all__ = ["find_function", "library_path", "register", "status"]
+__all__ = ["find_function", "library_path", "operators", "register", "status"]
 
 _LIBRARY = Path(__file__).with_name("fastcam_ops" + (".dll" if sys.platform == "win32" else ".so"))
 
@@ -38,6 +39,16 @@ def find_function(name: str) -> Any | None:
         return None if path is None else getattr(ctypes.CDLL(str(path)), name)
     except (OSError, AttributeError):
         return None
+
+
+def operators() -> frozenset[str]:
+    """The functions that the library has kernels for; none where onnxruntime would not load it."""
+    function = None if _refusal else find_function("fastcam_operator")
+    if function is None:
+        return frozenset()
+    function.argtypes, function.restype = [ctypes.c_size_t], ctypes.c_char_p
+    names = (function(index) for index in itertools.count())
+    return frozenset(name.decode() for name in itertools.takewhile(bool, names))
 
 
 def register(options: ort.SessionOptions) -> bool:

@@ -185,10 +185,15 @@ static const Operator operators[] = {
     OPERATOR("NonClass", non_class_map),
 };
 
+#define COUNT (sizeof operators / sizeof operators[0])
+
+/* The name of an operator; NULL behind the last. */
+EXPORTED const char *fastcam_operator(size_t index) { return index < COUNT ? operators[index].name : NULL; }
+
 static OrtStatus *make_domain(const OrtApi *api, OrtCustomOpDomain **out)
 {
     OrtStatus *status = api->CreateCustomOpDomain(DOMAIN, out);
-    for (size_t i = 0; status == NULL && i < sizeof operators / sizeof operators[0]; i++) {
+    for (size_t i = 0; status == NULL && i < COUNT; i++) {
         status = api->CustomOpDomain_Add(*out, &operators[i].op);
         if (status != NULL)
             api->ReleaseCustomOpDomain(*out);
