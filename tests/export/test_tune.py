@@ -17,6 +17,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from fastcam_export import graft
+from fastcam_export.errors import GraftError
 from fastcam_export.tune import Budget, Fidelity, Tuning, Workbench, tune
 from fastcam_export.tune.fidelity import ranks, spearman, top_overlap
 from fastcam_export.tune.forms import cheaper_forms, exact_forms
@@ -160,11 +161,11 @@ def test_maps_that_seem_to_cost_less_than_nothing_are_doubted() -> None:
 
 def test_forms_of_a_small_network() -> None:
     assert [(form.name, form.exact) for form in exact_forms(kernels=True)] == [
+        ("prepared", True),
         ("functions", True),
         ("inline", True),
     ]
     assert [form.name for form in exact_forms(kernels=False)] == ["functions"]
-    assert exact_forms(kernels=True, preparable=True)[2].options == {"prepared": True}
     forms = cheaper_forms(SHAPES, kernels=False)
     assert [form.name for form in forms] == CHEAPER
     assert not any(form.exact for form in forms)
@@ -234,15 +235,25 @@ def test_a_large_budget_takes_an_exact_form_and_measures_no_approximation(
     assert tuning.best.cost.percent == pytest.approx(10.0)
 
 
+@pytest.mark.skipif(native.library_path() is None, reason=native.status())
 def test_the_cheapest_of_the_exact_forms(plain: Path, pictures: list[np.ndarray]) -> None:
-    if native.library_path() is None:
-        pytest.skip(native.status())
-    bench = workbench(plain, pictures, clock({"functions": 3, "inline": 2, "prepared": 1}), native=True)
+    bench = workbench(plain, pictures, clock({"functions": 3, "inline": 1, "prepared": 2}), native=True)
     tuning = tune(SHAPES, Budget(50), bench)
-    assert names(tuning) == ["functions", "inline", *(["prepared"] if bench.preparable else [])]
+    assert [name for name in names(tuning) if name != "prepared"] == ["functions", "inline"]
     assert tuning.best is not None
-    assert tuning.best.form.name == names(tuning)[-1]
+    assert tuning.best.form.name == "inline"
     assert all(min(one.fidelity.worst) > 0.999 for one in tuning.measured)
+
+
+@pytest.mark.skipif(native.library_path() is None, reason=native.status())
+def test_a_network_that_cannot_be_prepared(tmp_path: Path, pictures: list[np.ndarray]) -> None:
+    """No number of its channels is a whole number of blocks."""
+    path = tmp_path / "plain.onnx"
+    onnx.save(small_cnn(channels=(12, 20, 36)), path)
+    bench = workbench(path, pictures, clock({}), native=True)
+    assert names(tune(SHAPES, Budget(900), bench)) == ["functions", "inline"]
+    with pytest.raises(GraftError, match="nothing to prepare"):
+        tune(SHAPES, Budget(900), bench, "prepared")
 
 
 def test_the_most_faithful_approximation_within_the_budget(plain: Path, pictures: list[np.ndarray]) -> None:

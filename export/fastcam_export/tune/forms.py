@@ -32,15 +32,14 @@ INLINE = Form("inline", True, {"inline": True})
 PREPARED = Form("prepared", True, {"prepared": True})
 
 
-def exact_forms(kernels: bool, preparable: bool = False) -> list[Form]:
-    """The forms of the method itself.
+def exact_forms(kernels: bool) -> list[Form]:
+    """The forms of the method itself. A network may turn out not to be one that can be prepared.
 
     Args:
         kernels: Compiled kernels take the place of functions here. Where none do, the functions run as
             the same standard operators that the inlined form consists of, and one of the two is enough.
-        preparable: The network can be laid out for this device.
     """
-    return [FUNCTIONS, *([INLINE] if kernels else []), *([PREPARED] if preparable else [])]
+    return [PREPARED, FUNCTIONS, INLINE] if kernels else [FUNCTIONS]
 
 
 def cheaper_forms(shapes: Sequence[tuple[int, ...]], kernels: bool) -> list[Form]:

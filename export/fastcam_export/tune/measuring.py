@@ -19,10 +19,9 @@ from fastcam_runtime.session import default_threads
 from fastcam_runtime.sources.base import Image
 
 from ..api import export
-from ..errors import GraftError
 from ..interruption import temporary_folder
 from .fidelity import Array, Fidelity
-from .forms import FUNCTIONS, PREPARED, Form
+from .forms import FUNCTIONS, Form
 
 Measure = Callable[[Sequence[bench.Variant], int, Callable[[int], None]], None]
 """Runs all variants in every round and leaves the times in their `samples`; see `bench.measure`."""
@@ -82,17 +81,6 @@ class Workbench:
         on_cpu = providers.choose(self.options.provider)[0] == providers.CPU
         return self.options.native and on_cpu and native.register(ort.SessionOptions())
 
-    @cached_property
-    def preparable(self) -> bool:
-        """Whether the network can be laid out for this device."""
-        if not self.kernels:
-            return False
-        try:
-            with self._grafted(PREPARED):
-                return True
-        except GraftError:
-            return False
-
     def setup(self) -> dict[str, Any]:
         """What the times depend on, in plain types."""
         options = self.options
@@ -115,7 +103,8 @@ class Workbench:
             progress: Called with how many rounds are done, from 0, and how many there are.
 
         Raises:
-            FastcamError: The form cannot be grafted or run.
+            GraftError: The form cannot be grafted.
+            FastcamError: It cannot be run.
         """
         rounds = bench.WARM_UP + self.options.rounds
         progress(0, rounds)

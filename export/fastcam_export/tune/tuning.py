@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ..errors import GraftError
 from .budget import Budget
-from .forms import Form, cheaper_forms, exact_forms, find_form
+from .forms import PREPARED, Form, cheaper_forms, exact_forms, find_form
 from .measuring import Measured, Workbench
 
 
@@ -62,14 +63,20 @@ def tune(
     Raises:
         FastcamError: `pick` names no form, or a form cannot be grafted or run.
     """
-    exact = exact_forms(workbench.kernels, workbench.preparable)
+    exact = exact_forms(workbench.kernels)
     cheaper = cheaper_forms(shapes, workbench.kernels)
     picked = find_form(pick, [*exact, *cheaper]) if pick is not None else None
 
-    def measure(forms: Sequence[Form]) -> tuple[Measured, ...]:
-        return tuple(workbench.measure(form, partial(progress, form.name)) for form in forms)
+    def measure(forms: Sequence[Form]) -> Iterator[Measured]:
+        for form in forms:
+            try:
+                yield workbench.measure(form, partial(progress, form.name))
+            except GraftError:
+                # Not every network can be prepared; all else, and what the user asked for, has to work.
+                if form is not PREPARED or form is picked:
+                    raise
 
-    tuning = Tuning(budget, measure(exact))
+    tuning = Tuning(budget, tuple(measure(exact)))
     if picked is not None:
         cheaper = [] if picked.exact else [picked]
     elif tuning.best is not None:
