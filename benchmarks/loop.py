@@ -27,12 +27,13 @@ import fastcam_export
 import numpy as np
 from fastcam_runtime import Explainer, system
 from fastcam_runtime.controls import Controls
-from fastcam_runtime.loop import STAGES, Loop, LoopOptions
+from fastcam_runtime.loop import Loop, LoopOptions
 from fastcam_runtime.report import write_json
 from fastcam_runtime.session import count_threads
 from fastcam_runtime.sinks import Sink, Status
 from fastcam_runtime.sources import open_source
 from fastcam_runtime.table import format_table
+from fastcam_runtime.tally import STAGES
 
 MODEL = Path(__file__).parents[1] / "models" / "efficientnet-lite0.onnx"
 LIMIT = 0.15

@@ -13,29 +13,25 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from . import views
-from .caption import write_bar
 from .controls import Controls
+from .drawing import Drawing
 from .errors import FastcamError
 from .explainer import Explainer, Explanation, Prepared
 from .handover import Handover
-from .latency import Stages
 from .overlay import Overlay
 from .preprocess import Array
 from .sinks import Sink, Status
 from .smoothing import Smoother
 from .snapshot import save_snapshot
 from .sources import Frame, Source
+from .tally import Tally
 
 logger = logging.getLogger(__name__)
-
-STAGES = ("capture", "preprocess", "inference", "overlay", "sink", "end to end")
-"""`end to end` is from the moment a frame was captured, or read, to the moment all sinks have its picture."""
 
 _TICK = 0.05
 """Seconds between looks at the controls while nothing arrives."""
@@ -64,22 +60,6 @@ class LoopOptions:
             if value is not None and value < 1:
                 raise FastcamError(f"{name} is {value}: at least 1 is needed")
         Smoother(self.smooth)  # refuses what is out of range
-
-
-@dataclass
-class Tally:
-    """What the loop did so far."""
-
-    frames: int = 0
-    seconds: float = 0.0
-    stages: Stages = field(default_factory=lambda: Stages(STAGES))
-    last: Status | None = None
-    """What was said with the last picture."""
-
-    @property
-    def fps(self) -> float:
-        """Pictures per second, over all."""
-        return self.frames / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True)
@@ -127,16 +107,14 @@ class Loop:
         self._sinks = sinks
         self._controls = controls
         self._options = options or LoopOptions()
-        self._painter = views.Painter(overlay or Overlay(), caption=self._options.caption)
-        self._smooth = Smoother(self._options.smooth)
+        self._drawing = Drawing(
+            overlay or Overlay(), smooth=self._options.smooth, caption=self._options.caption
+        )
         self._frames: Handover[_Read] = Handover()
         self._results: Handover[_Result] = Handover()
         self._error: BaseException | None = None
-        self._maps: Mapping[str, Array] = {}
-        self._drawn_for: object = None
         self._stays = False
         """The last photo is left on the screen until a stop is asked for."""
-        self._written: deque[float] = deque(maxlen=30)
         self.tally = Tally()
 
     def run(self) -> Tally:
@@ -234,15 +212,20 @@ class Loop:
     def _show(self, result: _Result) -> tuple[Array, Status]:
         """Draw a result and write it; the picture and what is known about it."""
         started = time.perf_counter()
-        picture = self._draw(result)
+        explanation, image = result.explanation, result.read.frame.image
+        fps = None if self._source.stills else self.tally.present_fps
+        picture = self._drawing.draw(image, explanation, result.view, result.class_choice, fps)
         drawn = time.perf_counter()
-        timings = result.explanation.timings
-        durations = {"capture": result.read.milliseconds, **timings, "overlay": 1e3 * (drawn - started)}
+        durations = {
+            "capture": result.read.milliseconds,
+            **explanation.timings,
+            "overlay": 1e3 * (drawn - started),
+        }
         status = Status(
             frame=result.read.frame.index,
-            label=result.explanation.label,
-            score=result.explanation.score,
-            fps=self._rate(),
+            label=explanation.label,
+            score=explanation.score,
+            fps=fps,
             latency=durations,
             view=result.view,
             class_choice=result.class_choice,
@@ -253,39 +236,13 @@ class Loop:
         if not result.again:
             durations = {**durations, "sink": 1e3 * (time.perf_counter() - drawn)}
             durations["end to end"] = 1e3 * (time.monotonic() - result.read.frame.time)
-            self.tally.stages.add(durations)
-            self.tally.frames += 1
-            self.tally.last = status
-            self._written.append(time.monotonic())
+            self.tally.add(durations, status)
         return picture, status
-
-    def _draw(self, result: _Result) -> Array:
-        explanation = result.explanation
-        drawn_for = (result.view, result.class_choice)
-        if drawn_for != self._drawn_for:
-            self._drawn_for = drawn_for
-            self._smooth.reset()
-        if explanation.maps:
-            self._maps = self._smooth(explanation.maps)
-        picture = self._painter.paint(result.view, result.read.frame.image, self._maps, explanation.geometry)
-        if self._options.caption:
-            milliseconds = explanation.timings["preprocess"] + explanation.timings["inference"]
-            rate = self._rate()
-            figures = ("" if rate is None else f"{rate:.1f} fps  ") + f"{milliseconds:.1f} ms"
-            write_bar(picture, f"{explanation.label} {explanation.score:.0%}", figures)
-        return picture
 
     @staticmethod
     def _write(picture: Array, status: Status, sinks: Sequence[Sink]) -> None:
         for sink in sinks:
             sink.write(picture, status)
-
-    def _rate(self) -> float | None:
-        """Pictures per second, over the last few; None where there is nothing to tell."""
-        if self._source.stills or len(self._written) < 2:
-            return None
-        span = self._written[-1] - self._written[0]
-        return (len(self._written) - 1) / span if span > 0 else None
 
     def _thread(self, name: str, work: Callable[[], None], output: Handover[Any]) -> threading.Thread:
         """A thread that ends its output when it is done or failed; what it put there is still shown."""

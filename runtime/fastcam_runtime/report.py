@@ -10,10 +10,10 @@ from typing import Any
 
 from . import system
 from .errors import SinkError
-from .loop import Tally
 from .sinks.atomic import prepare_folder, write_whole
 from .sources import Source
 from .table import format_table
+from .tally import Tally
 
 _MEGABYTE = 1e6
 

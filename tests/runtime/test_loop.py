@@ -13,9 +13,10 @@ import pytest
 from fastcam_runtime import Explainer, FastcamError, Overlay, SinkError, SourceError
 from fastcam_runtime.caption import Lettering
 from fastcam_runtime.controls import Controls
-from fastcam_runtime.loop import STAGES, Loop, LoopOptions
+from fastcam_runtime.loop import Loop, LoopOptions
 from fastcam_runtime.sinks import Sink, Status, open_sink
 from fastcam_runtime.sources import Frame, Source, open_source
+from fastcam_runtime.tally import STAGES
 from fastcam_runtime.views import available_views
 from tiny_grafts import save_graft
 
