@@ -48,16 +48,18 @@ def thin(taps: Sequence[Tap], weights: Sequence[float], share: float | Sequence[
         raise GraftError(f"channel shares must be from 0 to 1 and leave a scale with a weight: {shares}")
     kept: list[tuple[Tap, float]] = []
     words: list[str] = []
-    for k, (tap, weight, part) in enumerate(zip(taps, weights, shares, strict=True), start=1):
+    for tap, weight, part in zip(taps, weights, shares, strict=True):
+        # Not by its number: those that remain are numbered anew.
+        size = f"{tap.shape[2]}×{tap.shape[3]}"
         every = tap.shape[1]
         first = min(every, math.ceil(part * every / MULTIPLE) * MULTIPLE)
         if first == every:
             kept.append((tap, weight))
         elif first:
             kept.append((replace(tap, first=first), weight))
-            words.append(f"scale {k} from its first {first} of {every} channels")
+            words.append(f"scale {size} from its first {first} of {every} channels")
         else:
-            words.append(f"without scale {k} ({tap.shape[2]}×{tap.shape[3]})")
+            words.append(f"without scale {size}")
     return Scales([tap for tap, _ in kept], tuple(weight for _, weight in kept), "; ".join(words))
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fastcam_runtime.arguments import parse
+from fastcam_runtime.arguments import Parser, parse
 from fastcam_runtime.contract import OUTPUTS, TapInfo
 
 from .api import export
@@ -34,9 +34,9 @@ def main(argv: Sequence[str]) -> int:
     return code or 0
 
 
-def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def _parsers() -> tuple[Parser, dict[str, Parser]]:
     """The parser, and those of its commands by name."""
-    parser = argparse.ArgumentParser(prog="fastcam")
+    parser = Parser(prog="fastcam")
     commands = parser.add_subparsers(required=True)
     _add_export(commands)
     _add_inspect(commands)
@@ -45,7 +45,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     return parser, commands.choices
 
 
-def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
     command = commands.add_parser(
         "export",
         allow_abbrev=False,
@@ -64,14 +64,14 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command.add_argument(
         "--prepared",
         action="store_true",
-        help="laid out for this very device: cheapest, loads fastest, runs on no other kind of processor "
-        "and no other release of onnxruntime",
+        help="laid out for this very device: mostly the cheapest, loads fastest, runs on no other kind of "
+        "processor and no other release of onnxruntime",
     )
     add_map_options(command)
     command.set_defaults(handler=_export)
 
 
-def _add_inspect(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_inspect(commands: argparse._SubParsersAction[Parser]) -> None:
     command = commands.add_parser(
         "inspect",
         allow_abbrev=False,

@@ -28,7 +28,7 @@ def describe(model: str, options: Options) -> str:
         proto, _ = read(Path(model))
         text = next((entry.value for entry in proto.metadata_props if entry.key == METADATA_KEY), None)
         if text is not None:
-            return _describe_grafted(model, proto, Metadata.from_json(text))
+            return _describe_grafted(model, proto, Metadata.of_file(Path(model), text))
     source = load(model, input_shape=options.input_shape)
     found = plan(source, options)
     notes = "".join(f"note: {note}\n" for note in (*source.notes, *found.notes))

@@ -53,7 +53,9 @@ def _labels(ends: Ends, options: Options, names: str) -> tuple[str, ...]:
     classes = _class_count(ends)
     if options.labels is not None:
         if classes is not None and len(options.labels) != classes:
-            raise GraftError(f"{len(options.labels)} labels for {classes} classes")
+            raise GraftError(
+                f"labels: {len(options.labels)} labels for {classes} classes of {ends.scores.name}"
+            )
         return tuple(options.labels)
     labels = parse_names(names)
     return labels if classes in (None, len(labels)) else ()

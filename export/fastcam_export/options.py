@@ -70,6 +70,11 @@ class Options:
             raise GraftError(
                 "inline and prepared exclude each other: a prepared file is for compiled kernels"
             )
+        if self.prepared and self.statistic != STATISTICS[0]:
+            raise GraftError(
+                f"prepared: only the statistic {STATISTICS[0]} has a kernel that gains by it, "
+                f"not {self.statistic}"
+            )
 
     @property
     def class_maps(self) -> bool:

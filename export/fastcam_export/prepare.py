@@ -8,7 +8,10 @@ release of onnxruntime on this kind of processor: elsewhere the runtime refuses 
 
 from __future__ import annotations
 
+import errno
 import heapq
+import os
+import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -85,6 +88,9 @@ def _optimize(grafted: Path, target: Path) -> None:
     try:
         ort.InferenceSession(str(grafted), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises a family of its own, without a public base class
+        # It does not tell why a file could not be written.
+        if shutil.disk_usage(target.parent).free < sum(f.stat().st_size for f in grafted.parent.iterdir()):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target)) from error
         raise GraftError(f"onnxruntime cannot prepare the file: {first_line(error)}") from error
 
 

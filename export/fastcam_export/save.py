@@ -110,19 +110,27 @@ def check_target(target: Path, labels: Any = None) -> None:
         labels: The labels as the user gave them; a path among other things.
 
     Raises:
-        GraftError: There is no such folder, or `target` is a folder, a file of another kind, or the labels.
+        GraftError: There is no such folder, nothing can be written there, or `target` is a folder, a file of
+            another kind, or the labels.
     """
     with _naming(target):
         if not target.parent.is_dir():
             raise GraftError(f"cannot write {target}: there is no folder {target.parent}")
         if target.is_dir():
             raise GraftError(f"{target}: is a folder, not a file")
-        if not target.exists():
-            return
-        if isinstance(labels, str | os.PathLike) and os.path.exists(labels) and target.samefile(labels):
-            raise GraftError(f"{target}: is the labels file itself; name another output")
-        if target.suffix.lower() != SUFFIX:
-            raise GraftError(f"{target}: there is a file that is no {SUFFIX}; name another output")
+        if target.exists():
+            _refuse_other(target, labels)
+        # Permissions do not tell everything: a disk may be mounted for reading only.
+        with temporary_folder(".fastcam-", target.parent):
+            pass
+
+
+def _refuse_other(target: Path, labels: Any) -> None:
+    """Refuse to replace what is no model."""
+    if isinstance(labels, str | os.PathLike) and os.path.exists(labels) and target.samefile(labels):
+        raise GraftError(f"{target}: is the labels file itself; name another output")
+    if target.suffix.lower() != SUFFIX:
+        raise GraftError(f"{target}: there is a file that is no {SUFFIX}; name another output")
 
 
 def refuse_source(target: Path, source: Path | None) -> None:

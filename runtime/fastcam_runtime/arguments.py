@@ -1,10 +1,11 @@
-"""What argparse leaves to be said about a command line: mistyped options, and numbers that are too small."""
+"""What argparse leaves to be said about a command line, and says in too many lines."""
 
 from __future__ import annotations
 
 import argparse
 import re
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 from .errors import FastcamError, closest
 
@@ -12,14 +13,25 @@ _OPTION = re.compile(r"--?[A-Za-z]")
 """How an option begins; `-1` is a number."""
 
 
-def parse(
-    parser: argparse.ArgumentParser, commands: Mapping[str, argparse.ArgumentParser], argv: Sequence[str]
-) -> argparse.Namespace:
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line, as all others; those of sub-commands are of this kind too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the command line.
+
+        Raises:
+            FastcamError: Always.
+        """
+        raise FastcamError(f"{message}; see {self.prog} --help")
+
+
+def parse(parser: Parser, commands: Mapping[str, Parser], argv: Sequence[str]) -> argparse.Namespace:
     """Parse a command line whose first word is one of `commands`, the sub-commands of `parser`.
 
     Raises:
-        FastcamError: There is no such option; the message tells the closest one.
-        SystemExit: Anything else is wrong, or help was asked for.
+        FastcamError: There is no such option, in which case the message tells the closest one, or anything
+            else is wrong.
+        SystemExit: Help was asked for.
     """
     command = commands.get(argv[0]) if argv else None
     if command is None:
@@ -32,7 +44,7 @@ def parse(
     return command.parse_intermixed_args(argv[1:])
 
 
-def _check(parser: argparse.ArgumentParser, argv: Sequence[str], where: str = "") -> None:
+def _check(parser: Parser, argv: Sequence[str], where: str = "") -> None:
     """Refuse the first option that `parser` does not know.
 
     Before argparse looks at it: the value of a mistyped option may pass for an output file, and a mistyped

@@ -212,7 +212,7 @@ def _feed(session: ort.InferenceSession, path: Path) -> dict[str, Array]:
     rng = np.random.default_rng(0)
     feed: dict[str, Array] = {}
     text = session.get_modelmeta().custom_metadata_map.get(METADATA_KEY)
-    image = None if text is None else Metadata.from_json(text).image
+    image = None if text is None else Metadata.of_file(path, text).image
     for value in session.get_inputs():
         if value.type not in _DTYPES:
             raise ModelError(f"{path}: no values can be made up for its input {value.name!r} of {value.type}")

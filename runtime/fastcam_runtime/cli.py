@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import io
 import logging
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 from importlib import metadata
 
 from . import cli_bench, cli_run
-from .arguments import parse
+from .arguments import Parser, parse
 from .errors import FastcamError
 
 _EXPORT_COMMANDS = {
@@ -71,9 +70,9 @@ def _run_export_command(argv: list[str]) -> int:
     return code or 0
 
 
-def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def _parsers() -> tuple[Parser, dict[str, Parser]]:
     """The parser, and those of its commands by name."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="fastcam",
         description="Saliency maps inside the ONNX file you deploy.",
         epilog="'fastcam COMMAND --help' shows the options of a command, with examples.",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import bench, providers
+from .branch import is_saliency_output
 from .report import check_json_path, write_json
 from .session import count_threads
 from .table import format_table
@@ -85,7 +86,9 @@ def _text(report: dict[str, Any]) -> str:
         format_table(["ms", *columns, "load"], rows),
     ]
     if report["difference_ms"]:
-        lines.append(_cost(report["difference_ms"], report["rounds"]))
+        before, after = (any(map(is_saliency_output, v["outputs"])) for v in report["variants"])
+        what = "maps cost" if after and not before else f"{report['variants'][1]['name']} minus baseline:"
+        lines.append(f"{what} {_cost(report['difference_ms'], report['rounds'])}")
     lines.append(f"peak memory {report['peak_rss_bytes'] / 1e6:.1f} MB")
     return "\n".join(lines)
 
@@ -94,7 +97,7 @@ def _cost(difference: Mapping[str, Any], rounds: int) -> str:
     low, high = difference["interval"]
     first, third = difference["quartiles"]
     text = (
-        f"maps cost {difference['median']:+.3f} ms ({difference['percent']:+.1f} %) per frame: the median of "
+        f"{difference['median']:+.3f} ms ({difference['percent']:+.1f} %) per frame: the median of "
         f"{rounds} differences, one per round; with 95 % certainty {low:+.3f} to {high:+.3f}, "
         f"half of all rounds {first:+.3f} to {third:+.3f}"
     )

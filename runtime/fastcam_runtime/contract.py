@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from .errors import ModelError
@@ -142,6 +143,14 @@ class Metadata:
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def of_file(cls, path: Path, text: str) -> Metadata:
+        """`from_json` for what a file holds; what is wrong with it is told with the file's name."""
+        try:
+            return cls.from_json(text)
+        except ModelError as error:
+            raise ModelError(f"{path}: {error}") from error
 
     @classmethod
     def from_json(cls, text: str) -> Metadata:

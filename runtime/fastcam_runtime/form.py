@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from . import native as compiled
-from .branch import Summary, summarize_file
+from .branch import summarize_file
 from .contract import METADATA_KEY, Metadata
 
 STANDARD = "standard operators"
@@ -27,17 +27,18 @@ def running_form(path: Path, *, native: bool, on_cpu: bool) -> str:
     if not on_cpu:
         return f"{STANDARD}, no compiled kernels: they are for the CPU"
     # What became of the functions in an ORT file is not told without onnxruntime's own reader.
-    return compiled.status() if path.suffix.lower() == ".ort" else _form(summarize_file(path))
+    return compiled.status() if path.suffix.lower() == ".ort" else _form(path)
 
 
-def _form(file: Summary) -> str:
+def _form(path: Path) -> str:
+    file = summarize_file(path)
     text = file.metadata.get(METADATA_KEY)
     if text is None:
         return f"{STANDARD}, no maps"
     operators = compiled.operators()
     if not operators:
         return f"{STANDARD}, {compiled.status()}"
-    if Metadata.from_json(text).prepared:
+    if Metadata.of_file(path, text).prepared:
         return compiled.status()
     if not file.functions:
         return f"{STANDARD}, no functions for compiled kernels"

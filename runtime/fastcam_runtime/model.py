@@ -42,10 +42,7 @@ class Model:
         outputs, text = self._look()
         if text is None:
             raise ModelError(f"{path} has no saliency maps yet; add them with: fastcam export {path}")
-        try:
-            self.metadata = contract.Metadata.from_json(text)
-        except ModelError as error:
-            raise ModelError(f"{path}: {error}") from error
+        self.metadata = contract.Metadata.of_file(path, text)
         self.maps = tuple(filter(is_saliency_output, outputs))
         """The names of the saliency outputs, in the file's order."""
         self._names = _by_word(self.maps)

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import system
 from .errors import SinkError
-from .sinks.atomic import prepare_folder, write_whole
+from .sinks.atomic import check_folder, prepare_folder, write_whole
 from .sources import Source
 from .table import format_table
 from .tally import Tally
@@ -77,7 +77,7 @@ def check_json_path(path: Path) -> None:
     Raises:
         SinkError: The folder cannot be made or written to, or `path` is a folder or a file of another kind.
     """
-    prepare_folder(path.parent, str(path))
+    check_folder(path.parent, str(path))
     if path.is_dir():
         raise SinkError(f"{path}: is a folder, not a file")
     if path.exists() and path.suffix.lower() != ".json":
@@ -85,6 +85,7 @@ def check_json_path(path: Path) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a report, whole or not at all."""
+    """Write a report, whole or not at all, and its folder if there is none."""
+    prepare_folder(path.parent, str(path))
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     write_whole(path, text.encode(errors="replace"))  # a file's name may be no UTF-8

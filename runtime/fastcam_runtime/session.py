@@ -68,33 +68,60 @@ def open_session(
     _check_threads(threads)
     chosen = list(providers.choose(provider))
     check_readable(path)
+    model = str(path) if data is None else data
+    if chosen != [providers.CPU]:
+        session = _start_accelerator(model, _options(path, data, threads), chosen)
+        if session is not None:
+            _refuse_prepared(path, _metadata(session), native=native, provider_is_cpu=False)
+            return session
+        if path.suffix.lower() != ".ort":
+            _refuse_prepared(path, summarize_file(path).metadata, native=native, provider_is_cpu=False)
+        logger.warning("%s did not start; the CPU runs instead", providers.short_name(chosen[0]))
+    options = _options(path, data, threads)
+    if native:
+        compiled.register(options)
+    try:
+        session = ort.InferenceSession(model, options, providers=[providers.CPU])
+    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
+        if path.suffix.lower() != ".ort":
+            # A file that is no model, or for another device, is refused here, in plain words.
+            _refuse_prepared(path, summarize_file(path).metadata, native=native, provider_is_cpu=True)
+        raise ModelError(f"{path}: onnxruntime cannot run it: {first_line(error)}") from error
+    _refuse_prepared(path, _metadata(session), native=native, provider_is_cpu=True)
+    return session
+
+
+def _options(path: Path, data: bytes | None, threads: int | None) -> ort.SessionOptions:
     options = ort.SessionOptions()
     options.intra_op_num_threads = default_threads() if threads is None else threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # failures are raised; the log would only repeat them
-    cpu = chosen[0] == providers.CPU
-    if native and cpu:
-        compiled.register(options)
     if data is not None:
-        folder = str(path.resolve().parent)
-        options.add_session_config_entry(WEIGHTS_FOLDER, folder)
-    model = str(path) if data is None else data
+        options.add_session_config_entry(WEIGHTS_FOLDER, str(path.resolve().parent))
+    return options
+
+
+def _start_accelerator(
+    model: str | bytes, options: ort.SessionOptions, chosen: list[str]
+) -> ort.InferenceSession | None:
+    """A session on the first of the providers; None where that one does not start."""
     try:
-        session = _start(model, options, chosen)
-    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-        if path.suffix.lower() != ".ort":
-            # A file that is no model, or for another device, is refused here, in plain words.
-            _refuse_prepared(path, summarize_file(path).metadata, native=native, provider_is_cpu=cpu)
-        raise ModelError(f"{path}: onnxruntime cannot run it: {first_line(error)}") from error
-    metadata = session.get_modelmeta().custom_metadata_map
-    _refuse_prepared(path, metadata, native=native, provider_is_cpu=cpu)
-    return session
+        session = ort.InferenceSession(model, options, providers=chosen)
+    except Exception:  # of a dozen types; if the model is at fault, the CPU will refuse it too
+        return None
+    # onnxruntime itself may have gone on to the next one, which would be without compiled kernels.
+    return session if session.get_providers()[0] == chosen[0] else None
+
+
+def _metadata(session: ort.InferenceSession) -> dict[str, str]:
+    found: dict[str, str] = session.get_modelmeta().custom_metadata_map
+    return found
 
 
 def _refuse_prepared(path: Path, metadata: dict[str, str], *, native: bool, provider_is_cpu: bool) -> None:
     """Refuse a file that was prepared for another device, or for kernels that are not to be used."""
     text = metadata.get(METADATA_KEY)
-    prepared = Metadata.from_json(text).prepared if text is not None else ""
+    prepared = Metadata.of_file(path, text).prepared if text is not None else ""
     why = preparation.refusal(prepared, native=native, provider_is_cpu=provider_is_cpu)
     if why:
         raise ModelError(f"{path}: {why}")
@@ -111,18 +138,6 @@ def _check_threads(threads: int | None) -> None:
     cores = os.cpu_count() or 1
     if threads > _THREADS_PER_CORE * cores:
         raise ModelError(f"{threads} threads: at most {_THREADS_PER_CORE} for each of {cores} cores")
-
-
-def _start(model: str | bytes, options: ort.SessionOptions, chosen: list[str]) -> ort.InferenceSession:
-    try:
-        session = ort.InferenceSession(model, options, providers=chosen)
-    except Exception:
-        if chosen == [providers.CPU]:
-            raise
-        session = ort.InferenceSession(model, options, providers=[providers.CPU])
-    if session.get_providers()[0] != chosen[0]:
-        logger.warning("%s did not start; the CPU runs instead", providers.short_name(chosen[0]))
-    return session
 
 
 def check_readable(path: Path) -> None:

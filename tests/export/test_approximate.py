@@ -79,7 +79,7 @@ def test_the_class_map_keeps_its_layer() -> None:
 WORDS = {
     1.0: "",
     (1, 1, 1): "",
-    (0, 0.5, 1): "without scale 1 (32×32); scale 2 from its first 8 of 12 channels",
+    (0, 0.5, 1): "without scale 32×32; scale 16×16 from its first 8 of 12 channels",
 }
 
 

@@ -212,7 +212,7 @@ def test_channels_that_are_no_whole_blocks_anywhere() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"statistic": "std"}, "nothing to prepare"),
+        ({"statistic": "std"}, "prepared: only the statistic smoe has a kernel that gains by it, not std"),
         ({"inline": True}, "inline and prepared exclude each other"),
     ],
 )

@@ -366,7 +366,7 @@ def test_the_best_form_is_written(
     for text in ("functions", "half-1", "+0.400", "+4.0 %", "approx.", "mean and worst of 3 pictures"):
         assert text in printed
     explainer = Explainer(out, threads=1)
-    assert explainer.metadata.approximation == "scale 1 from its first 4 of 8 channels"
+    assert explainer.metadata.approximation == "scale 32×32 from its first 4 of 8 channels"
     assert explainer(np.zeros((64, 64, 3), np.uint8)).maps["saliency_map"].shape == (64, 64)
     report = json.loads(figures.read_text())
     assert (report["picked"], report["best"], report["file"]) == ("half-1", "half-1", str(out))
@@ -403,7 +403,7 @@ def test_a_picked_form_is_written_whatever_it_costs(
     argv = (plain, "--budget", "0%", "--images", "test://?frames=2", "--out", out, "--pick")
     assert run(capsys, *argv, "without-1-2")[0] == 0
     metadata = Explainer(out, threads=1).metadata
-    assert metadata.approximation == "without scale 1 (32×32); without scale 2 (16×16)"
+    assert metadata.approximation == "without scale 32×32; without scale 16×16"
     assert [tap.name for tap in metadata.taps] == ["a3"]
     assert run(capsys, *argv, "functions")[0] == 0
     assert Explainer(out, threads=1).metadata.approximation == ""
@@ -518,7 +518,7 @@ def test_a_network_without_a_file(
     )  # fmt: skip
     assert code == 0
     assert sys.modules["counted_net"].calls == [1]
-    assert Explainer(out, threads=1).metadata.approximation == "scale 1 from its first 4 of 8 channels"
+    assert Explainer(out, threads=1).metadata.approximation == "scale 16×16 from its first 4 of 8 channels"
 
 
 def converse(argv: Sequence[object], answers: str, folder: Path) -> tuple[int, str]:

@@ -148,7 +148,7 @@ def test_a_difference_within_the_noise_is_called_so(plain: Path, cost: float, no
     variants = [variant(plain, [10.0] * 50), variant(plain, (10 + pairs).tolist())]
     printed = cli_bench._text(bench.report(variants, OPTIONS))
     assert ("within the noise" in printed) == noise
-    assert f"maps cost {np.median(pairs):+.3f} ms" in printed
+    assert f"model minus baseline: {np.median(pairs):+.3f} ms" in printed
 
 
 def test_report_and_table(graft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

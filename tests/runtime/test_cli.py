@@ -36,11 +36,16 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("fastcam ")
 
 
-@pytest.mark.parametrize("argv", [[], ["fly"], ["run"], ["bench"]])
-def test_usage_errors_exit_with_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        cli.main(argv)
-    assert stop.value.code == 2
+@pytest.mark.parametrize(
+    "argv",
+    [[], ["fly"], ["run"], ["bench"], ["bench", "m.onnx", "--threads", "x"], ["tune"], ["tune", "a", "b"]],
+)
+def test_usage_errors_are_one_line(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(argv) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == 1
+    assert printed.err.endswith(" --help\n")
 
 
 @pytest.mark.parametrize(

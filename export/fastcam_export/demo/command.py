@@ -9,14 +9,14 @@ import shutil
 import sys
 from pathlib import Path
 
-from fastcam_runtime.arguments import refuse_below_one
+from fastcam_runtime.arguments import Parser, refuse_below_one
 from fastcam_runtime.cli_run import parse_size
 
 from ..progress import Progress
 from .show import MODEL, DemoOptions, show
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     command = commands.add_parser(
         "demo",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fastcam_runtime.arguments import Parser
 from fastcam_runtime.bench import BenchOptions
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.overwriting import refuse_overwriting
@@ -54,7 +55,7 @@ examples:
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     command = commands.add_parser(
         "tune",
@@ -96,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         check_json_path(args.json)
         refuse_overwriting([], [out, args.json])
+        refuse_overwriting([args.model, args.labels or "", args.images], [args.json])
     pictures = read_pictures(args.images)
     with temporary_folder("fastcam-tune-") as folder:
         model, shapes = _plain_file(args.model, out, graft_options, folder)
@@ -104,13 +106,18 @@ def run(args: argparse.Namespace) -> int:
             tuning = tune(shapes, budget, workbench, args.pick, _stages(progress))
         print(report.text(tuning, workbench.setup(), args.images) + "\n")
         chosen = _choose(tuning, args.pick)
-        if chosen is not None:
-            export(model, out, **graft_options, **chosen.form.options)
-    if args.json is not None:
-        written = {"picked": chosen.form.name, "file": str(out)} if chosen else {"picked": None, "file": None}
-        write_json(args.json, report.as_dict(tuning, workbench.setup(), args.images) | written)
-    if chosen is None:
-        return NOTHING_WRITTEN
+        picked = chosen.form.name if chosen is not None else None
+
+        def save(written: Path | None) -> None:
+            if args.json is not None:
+                found = report.as_dict(tuning, workbench.setup(), args.images)
+                write_json(args.json, {**found, "picked": picked, "file": written and str(written)})
+
+        save(None)  # what took minutes to measure is not lost with a disk that is full
+        if chosen is None:
+            return NOTHING_WRITTEN
+        export(model, out, **graft_options, **chosen.form.options)
+        save(out)
     print(f"{out}: {chosen.form.name}, {report.describe(chosen)}")
     return 0
 

@@ -49,8 +49,8 @@ def cheaper_forms(shapes: Sequence[tuple[int, ...]], kernels: bool) -> list[Form
 
     Args:
         shapes: N×C×H×W of each scale.
-        kernels: Compiled kernels are in use. To copy half of the channels out for them takes as long as
-            they take for the other half, so that only a quarter is worth trying.
+        kernels: A compiled kernel computes the statistic. To copy half of the channels out for it takes as
+            long as it takes for the other half, so that only a quarter is worth trying.
     """
     values = [channels * height * width for _, channels, height, width in shapes]
     by_size = sorted(range(len(shapes)), key=lambda k: -values[k])

@@ -20,6 +20,7 @@ from fastcam_runtime.sources.base import Image
 
 from ..api import export
 from ..interruption import temporary_folder
+from ..options import Options
 from .fidelity import Array, Fidelity
 from .forms import FUNCTIONS, Form
 
@@ -80,6 +81,11 @@ class Workbench:
         """Whether compiled kernels take part."""
         on_cpu = providers.choose(self.options.provider)[0] == providers.CPU
         return self.options.native and on_cpu and native.register(ort.SessionOptions())
+
+    @property
+    def statistic_has_kernel(self) -> bool:
+        """Whether the largest part of the maps' cost is that of a compiled kernel."""
+        return self.kernels and Options(**self._graft_options).statistic == "smoe"
 
     def setup(self) -> dict[str, Any]:
         """What the times depend on, in plain types."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+
+from fastcam_runtime.errors import FastcamError
 
 from ..errors import GraftError
 from .budget import Budget
@@ -18,6 +20,8 @@ class Tuning:
 
     budget: Budget
     measured: tuple[Measured, ...]
+    unprepared: str = ""
+    """Why the network could not be prepared for this device; empty where it was, or without kernels."""
 
     @property
     def best(self) -> Measured | None:
@@ -64,23 +68,25 @@ def tune(
         FastcamError: `pick` names no form, or a form cannot be grafted or run.
     """
     exact = exact_forms(workbench.kernels)
-    cheaper = cheaper_forms(shapes, workbench.kernels)
+    cheaper = cheaper_forms(shapes, workbench.statistic_has_kernel)
+    if pick == PREPARED.name and not workbench.kernels:
+        raise FastcamError(f"the form {pick} is for compiled kernels, and none are in use")
     picked = find_form(pick, [*exact, *cheaper]) if pick is not None else None
 
-    def measure(forms: Sequence[Form]) -> Iterator[Measured]:
-        for form in forms:
-            try:
-                yield workbench.measure(form, partial(progress, form.name))
-            except GraftError:
-                # Not every network can be prepared; all else, and what the user asked for, has to work.
-                if form is not PREPARED or form is picked:
-                    raise
+    def measure(form: Form) -> Measured:
+        return workbench.measure(form, partial(progress, form.name))
 
-    tuning = Tuning(budget, tuple(measure(exact)))
+    tuning = Tuning(budget, ())
+    for form in exact:
+        try:
+            tuning = replace(tuning, measured=(*tuning.measured, measure(form)))
+        except GraftError as error:
+            # Not every network can be prepared; all else, and what the user asked for, has to work.
+            if form is not PREPARED or form is picked:
+                raise
+            tuning = replace(tuning, unprepared=str(error))
     if picked is not None:
         cheaper = [] if picked.exact else [picked]
     elif tuning.best is not None:
         cheaper = []
-    if not cheaper:
-        return tuning
-    return Tuning(budget, (*tuning.measured, *measure(cheaper)))
+    return replace(tuning, measured=(*tuning.measured, *map(measure, cheaper)))

@@ -14,6 +14,19 @@ def prepare_folder(folder: Path, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SinkError(f"{name}: cannot make the folder {folder}: {error.strerror}") from error
+    _check_writable(folder, name)
+
+
+def check_folder(folder: Path, name: str) -> None:
+    """Refuse a folder that could not be made or written into, naming the sink `name`; nothing is made yet."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.is_dir():
+        raise SinkError(f"{name}: {folder} is no folder")
+    _check_writable(folder, name)
+
+
+def _check_writable(folder: Path, name: str) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise SinkError(f"{name}: no permission to write into {folder}")
 
