@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -18,6 +19,7 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import export, graft
 from fastcam_export.errors import GraftError
+from fastcam_export.prepare import _optimize
 from fastcam_runtime import Explainer, native, preparation
 from fastcam_runtime.branch import cut_file
 from fastcam_runtime.cli import main
@@ -220,6 +222,20 @@ def test_what_cannot_be_prepared_is_said(tmp_path: Path, options: dict[str, obje
     with pytest.raises(GraftError, match=message):
         export(wide_cnn(), tmp_path / "prepared.onnx", prepared=True, **options)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    ("free", "message"), [(0, "No space left on device"), (1e9, "cannot prepare the file")]
+)
+def test_a_disk_that_is_full_is_called_so(
+    tmp_path: Path, free: float, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grafted = tmp_path / "grafted.onnx"
+    onnx.save(graft(wide_cnn()), grafted)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
+    with pytest.raises((OSError, GraftError), match=message):
+        _optimize(grafted, Path("/dev/full"))
 
 
 def test_inspect_says_what_it_was_prepared_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

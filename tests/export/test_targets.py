@@ -74,6 +74,15 @@ def test_places_that_hold_no_file(
     assert "is a folder, not a file" in refusal(capsys, plain, command, tmp_path.parent)
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no folder that even root cannot write into")
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_folder_that_takes_no_files_is_refused(
+    command: list[str], plain: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = refusal(capsys, plain, command, "/proc/model.onnx")  # nothing was measured: nothing is printed
+    assert message.startswith("fastcam: error: cannot write /proc/model.onnx: ")
+
+
 @pytest.mark.parametrize("kind", [str, Path])
 def test_from_python(kind: type, plain: Path, tmp_path: Path) -> None:
     labels = tmp_path / "labels.onnx"

@@ -18,7 +18,7 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import graft
 from fastcam_export.errors import GraftError
-from fastcam_export.tune import Budget, Fidelity, Tuning, Workbench, tune
+from fastcam_export.tune import Budget, Fidelity, Tuning, Workbench, report, tune
 from fastcam_export.tune.fidelity import ranks, spearman, top_overlap
 from fastcam_export.tune.forms import cheaper_forms, exact_forms
 from fastcam_export.tune.pictures import LARGEST_SIDE, MOST, read_pictures
@@ -251,7 +251,10 @@ def test_a_network_that_cannot_be_prepared(tmp_path: Path, pictures: list[np.nda
     path = tmp_path / "plain.onnx"
     onnx.save(small_cnn(channels=(12, 20, 36)), path)
     bench = workbench(path, pictures, clock({}), native=True)
-    assert names(tune(SHAPES, Budget(900), bench)) == ["functions", "inline"]
+    tuning = tune(SHAPES, Budget(900), bench)
+    assert names(tuning) == ["functions", "inline"]
+    assert "nothing to prepare" in tuning.unprepared
+    assert "prepared: not measured; nothing to prepare" in report.text(tuning, bench.setup(), "pictures")
     with pytest.raises(GraftError, match="nothing to prepare"):
         tune(SHAPES, Budget(900), bench, "prepared")
 
@@ -473,6 +476,8 @@ def test_a_free_size_is_measured_as_asked(
         (["--budget", "5%", "--statistic", "smo"], "no statistic named 'smo'; closest: smoe"),
         (["--budget", "5%", "--weights", "1,2"], "2 weights for 3 scales"),
         (["--budget", "5%", "--threads", "0"], "at least 1"),
+        (["--budget", "5%", "--pick", "prepared"], "the form prepared is for compiled kernels"),
+        (["--budget", "5%", "--json", "{tmp}/new/deep/a.json", "--images", "{tmp}/none"], "none"),
     ],
 )
 def test_mistakes(
@@ -492,6 +497,38 @@ def test_mistakes(
     assert message in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_read_is_not_written(plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps([f"class {k}" for k in range(10)]))
+    before = labels.read_text()
+    code, _, err = run(
+        capsys, plain, "--budget", "5%", "--labels", labels, "--json", labels, "--out", tmp_path / "o.onnx"
+    )
+    assert code == 2
+    assert f"{labels}: is read in this run" in err
+    assert labels.read_text() == before
+
+
+def test_figures_are_kept_where_no_model_can_be_written(
+    plain: Path,
+    costs: dict[str, float],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise GraftError("cannot write it: No space left on device")
+
+    monkeypatch.setattr("fastcam_export.tune.command.export", full)
+    figures = tmp_path / "figures.json"
+    argv = ["--budget", "900%", "--images", "test://?frames=1", "--out", tmp_path / "o.onnx"]
+    code, _, err = run(capsys, plain, *argv, "--json", figures)
+    assert (code, "No space left" in err) == (2, True)
+    report = json.loads(figures.read_text())
+    assert (report["picked"], report["file"]) == ("functions", None)
+    assert report["forms"]
 
 
 def test_a_network_without_a_file(

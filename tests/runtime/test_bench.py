@@ -8,6 +8,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import onnx
 import pytest
 from fastcam_runtime import FastcamError, ModelError, bench, cli_bench
 from fastcam_runtime.cli import main
@@ -149,6 +150,23 @@ def test_a_difference_within_the_noise_is_called_so(plain: Path, cost: float, no
     printed = cli_bench._text(bench.report(variants, OPTIONS))
     assert ("within the noise" in printed) == noise
     assert f"model minus baseline: {np.median(pairs):+.3f} ms" in printed
+
+
+@pytest.mark.parametrize("command", ["bench", "inspect"])
+def test_damaged_metadata_are_told_with_the_file(
+    command: str, graft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = onnx.load(graft)
+    next(entry for entry in model.metadata_props if entry.key == "fastcam").value = "garbage"
+    onnx.save(model, tmp_path / "damaged.onnx")
+    assert main([command, str(tmp_path / "damaged.onnx")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"fastcam: error: {tmp_path / 'damaged.onnx'}: the file's 'fastcam' metadata")
+
+
+def test_a_bench_that_fails_makes_no_folder(tmp_path: Path) -> None:
+    assert main(["bench", str(tmp_path / "none.onnx"), "--json", str(tmp_path / "new" / "b.json")]) == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_report_and_table(graft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
