@@ -24,8 +24,8 @@ lint: venv
 
 venv: .venv/.dev
 
-# What `fastcam demo` needs: the runtime and onnx, no torch.
-.venv/.export: pyproject.toml setup.py constraints.txt
+# What `fastcam demo` needs: the runtime, its kernels compiled anew where they changed, and onnx; no torch.
+.venv/.export: pyproject.toml setup.py constraints.txt $(wildcard runtime/fastcam_runtime/native/*.[ch])
 	$(PYTHON) -m venv .venv
 	$(PIP) install -c constraints.txt -e '.[export]'
 	touch $@

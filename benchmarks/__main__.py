@@ -48,7 +48,11 @@ def main() -> int:
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a machine that is busy")
     parser.add_argument("--accept", action="store_true", help="take the figures over into the README")
     options = parser.parse_args()
+    if options.accept and options.quick:
+        parser.error("--quick is not to quote: --accept takes a whole run")
     RESULTS.mkdir(exist_ok=True)
+    for part in PARTS:
+        (RESULTS / f"{part}.json").unlink(missing_ok=True)  # none of an earlier run can pass for this one's
     broken = []
     for part, arguments in commands(quick=options.quick, clock=options.clock).items():
         print(f"\n=== {part} {' '.join(arguments)}", flush=True)

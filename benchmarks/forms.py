@@ -12,8 +12,8 @@ import numpy as np
 import onnxruntime as ort
 from fastcam_export import export
 from fastcam_export.errors import GraftError
+from fastcam_runtime import native
 from fastcam_runtime.contract import MAP
-from fastcam_runtime.native import library_path
 from fastcam_runtime.session import open_session
 
 from .naive import graft_naively
@@ -69,9 +69,9 @@ FORMS = (
 
 
 def available_forms(files: Files) -> list[Form]:
-    """The forms that can run here: they have a file and, if native, kernels were built."""
-    built = library_path() is not None
-    return [form for form in FORMS if (built or not form.native) and form.path(files).exists()]
+    """The forms that can run here: they have a file and, if native, onnxruntime loads the kernels."""
+    usable = native.usable()
+    return [form for form in FORMS if (usable or not form.native) and form.path(files).exists()]
 
 
 def make_files(plain: Path, folder: Path, *, classes: bool = True) -> Files:

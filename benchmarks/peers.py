@@ -136,7 +136,10 @@ def measure_network(name: str, options: argparse.Namespace) -> tuple[dict[str, A
 
 
 def _rows(engines: Sequence[Sequence[Entry]]) -> list[dict[str, Any]]:
-    """Each method's time, its ratio to our best map, and its cost beyond the same engine without a map."""
+    """Each method's time, its ratio to our map, and its cost beyond the same engine without a map.
+
+    Ours is that of the ordinary file, not of one prepared for this machine.
+    """
     best = [entry for entry in engines[0] if entry.method in ("SMOE", "SMOE, compiled kernels")][-1]
     rows = []
     for plain, *others in engines:

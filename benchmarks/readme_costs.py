@@ -60,7 +60,8 @@ def _setup(config: Result) -> str:
         f"Each figure is the median of {config['rounds']} differences between runs in the same round. "
         "*Standard*: operators that every ONNX runtime has. *Compiled*: the same file where installing found "
         "a C compiler. *Prepared*: a file made by `--prepared`, for this device alone. *Naive*: the formulas "
-        "grafted as they are printed. Below zero is noise: maps cost something. `make bench` measures your "
+        "grafted as they are printed. *Class maps on top*: what `cam`, `fastcam` and `nonclass` add to the "
+        "compiled form. Below zero is noise: maps cost something. `make bench` measures your "
         "machine."
     )
 
@@ -161,9 +162,13 @@ def _peers_intro(peers: Result) -> str:
 def _peer_table(networks: Sequence[Result]) -> str:
     """One row for each method, two columns for each network."""
     timed = [{(row["package"], row["method"]): row for row in one["methods"]} for one in networks]
+    every: dict[tuple[str, str], Result] = {}
+    for one in timed:
+        for key, row in one.items():
+            every.setdefault(key, row)
     rows = []
-    for key, row in timed[0].items():
-        cells = [cell for one in timed if key in one for cell in _timing(one[key])]
+    for key, row in every.items():
+        cells = [cell for one in timed for cell in (_timing(one[key]) if key in one else ("", ""))]
         rows.append([f"{row['package']}: {row['method']}", *cells, row["computed_at"], row["returned"]])
     if networks[0]["openvino_missing"]:
         rows.append([f"openvino_xai: {networks[0]['openvino_missing']}", *[""] * (2 * len(networks) + 2)])
@@ -226,11 +231,13 @@ def accept(results: Path, reference: Path) -> None:
     """Make the files in `results` the reference.
 
     Raises:
-        FastcamError: A part was not measured.
+        FastcamError: A part was not measured, or not to its end.
     """
     missing = [part for part in PARTS if not (results / f"{part}.json").exists()]
     if missing:
         raise FastcamError(f"not measured yet: {', '.join(missing)}; run make bench first")
+    if not json.loads((results / "overhead.json").read_text())["complete"]:
+        raise FastcamError("the overhead was not measured to the end; run make bench again")
     reference.mkdir(exist_ok=True)
     for part in PARTS:
         shutil.copyfile(results / f"{part}.json", reference / f"{part}.json")

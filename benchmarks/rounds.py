@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from fastcam_runtime import bench
@@ -86,8 +86,7 @@ def difference(
         `median_ms` and the same in `percent` of the median of `whole` (by default the reference); the
         quartiles of the differences and the 95 % bootstrap interval of their median, both in percent.
     """
-    # `Difference` reads nothing but the samples.
-    paired = bench.Difference.between(cast(bench.Variant, reference), cast(bench.Variant, contender))
+    paired = bench.Difference.between(reference.samples, contender.samples)
     percent = 100 / float(np.median((whole or reference).samples))
     return {
         "median_ms": paired.median,

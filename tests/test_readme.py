@@ -49,7 +49,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-NOTHING_TO_PREPARE = ("nothing to prepare", "only where the compiled kernels were built")
+NOTHING_TO_PREPARE = ("nothing to prepare", "only for compiled kernels")
 """What `--prepared` says where this machine offers it nothing."""
 
 

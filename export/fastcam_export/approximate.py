@@ -27,6 +27,11 @@ class Scales:
     """What was left out, in words; empty where nothing was."""
 
 
+def channels_read(channels: int, share: float) -> int:
+    """How many of the first channels make up this share."""
+    return min(channels, math.ceil(share * channels / MULTIPLE) * MULTIPLE)
+
+
 def thin(taps: Sequence[Tap], weights: Sequence[float], share: float | Sequence[float]) -> Scales:
     """Leave out channels, or whole scales.
 
@@ -39,9 +44,7 @@ def thin(taps: Sequence[Tap], weights: Sequence[float], share: float | Sequence[
     Raises:
         GraftError: A share is not between 0 and 1, their number is wrong, or nothing would be left.
     """
-    if isinstance(share, str):
-        raise GraftError(f"channel_share must be a number, or a list of one per scale, not {share!r}")
-    shares = [float(share)] * len(taps) if isinstance(share, int | float) else [float(s) for s in share]
+    shares = [share] * len(taps) if isinstance(share, float) else share
     if len(shares) != len(taps):
         raise GraftError(f"{len(shares)} channel shares for {len(taps)} scales")
     if not all(0 <= s <= 1 for s in shares) or not any(s * w for s, w in zip(shares, weights, strict=True)):
@@ -52,7 +55,7 @@ def thin(taps: Sequence[Tap], weights: Sequence[float], share: float | Sequence[
         # Not by its number: those that remain are numbered anew.
         size = f"{tap.shape[2]}×{tap.shape[3]}"
         every = tap.shape[1]
-        first = min(every, math.ceil(part * every / MULTIPLE) * MULTIPLE)
+        first = channels_read(every, part)
         if first == every:
             kept.append((tap, weight))
         elif first:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -135,6 +135,16 @@ def _cam_epsilon(given: Any) -> float:
     return float(given)
 
 
+def _channel_share(given: Any) -> float | tuple[float, ...]:
+    shares = (given,) if isinstance(given, Real) else given
+    if isinstance(shares, str | Mapping) or not isinstance(shares, Iterable):
+        shares = (None,)
+    shares = tuple(shares)
+    if not all(isinstance(share, Real) for share in shares):
+        raise GraftError(f"channel_share must be a number, or a list of one per scale, not {given!r}")
+    return float(given) if isinstance(given, Real) else tuple(map(float, shares))
+
+
 def _labels(given: Any) -> tuple[str, ...] | None:
     if isinstance(given, str | os.PathLike):
         return read_labels(Path(given))
@@ -160,6 +170,7 @@ _READ = {
     "taps": _taps,
     "epsilon": _epsilon,
     "cam_epsilon": _cam_epsilon,
+    "channel_share": _channel_share,
     "labels": _labels,
     "input_shape": _input_shape,
 }

@@ -50,10 +50,8 @@ def prepare(grafted: Path, target: Path, metadata: Metadata) -> Metadata:
     Raises:
         GraftError: There are no compiled kernels, or nothing that they could read in blocks.
     """
-    if native.library_path() is None:
-        raise GraftError(
-            f"a file can be prepared only where the compiled kernels were built: {native.status()}"
-        )
+    if not native.usable():
+        raise GraftError(f"a file can be prepared only for compiled kernels: {native.status()}")
     marked = replace(metadata, prepared=preparation.here())
     reason: GraftError | None = None
     for block in [known] if (known := native_block()) else BLOCKS:

@@ -162,7 +162,7 @@ class Explainer:
             classes: Indices, labels or unique parts of labels, or one of them; None for the class with the
                 highest score.
             outputs: Words of `contract.OUTPUTS` for this frame only, `()` for none. Each new choice opens a
-                session of its own, which is kept.
+                session of its own; the last few are kept.
 
         Raises:
             ClassError: No such class; nothing was run.

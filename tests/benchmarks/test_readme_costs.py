@@ -56,6 +56,28 @@ def test_markers_must_be_there_once(readme: str) -> None:
         with_section(readme, "new")
 
 
+def test_what_was_not_measured_to_the_end_is_not_accepted(tmp_path: Path) -> None:
+    for part in PARTS:
+        (tmp_path / f"{part}.json").write_text((REFERENCE / f"{part}.json").read_text())
+    overhead = json.loads((tmp_path / "overhead.json").read_text())
+    (tmp_path / "overhead.json").write_text(json.dumps({**overhead, "complete": False}))
+    with pytest.raises(FastcamError, match="not measured to the end"):
+        accept(tmp_path, tmp_path / "reference")
+    assert not (tmp_path / "reference").exists()
+
+
+def test_a_method_that_one_network_lacks_leaves_its_cells_empty() -> None:
+    networks = json.loads((REFERENCE / "peers.json").read_text())["networks"]
+    first, second = (one["methods"] for one in networks)
+    gone, other = first.pop(3), second.pop(5)
+    rows = readme_costs._peer_table(networks).splitlines()
+    assert len({row.count("|") for row in rows}) == 1
+    for missing, place in ((gone, 2), (other, 4)):
+        (row,) = (r for r in rows if f" {missing['package']}: {missing['method']} |" in r)
+        cells = [cell.strip() for cell in row.split("|")]
+        assert [bool(cells[i]) for i in (2, 3, 4, 5)] == [i not in (place, place + 1) for i in (2, 3, 4, 5)]
+
+
 def test_what_was_not_measured_is_not_accepted(tmp_path: Path) -> None:
     (tmp_path / "overhead.json").write_text("{}")
     with pytest.raises(FastcamError, match="not measured yet: peers, graft, gradcam_agreement"):

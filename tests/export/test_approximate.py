@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -107,6 +108,19 @@ def test_a_file_from_before_the_field_is_exact() -> None:
     text = metadata_of(graft(small_cnn())).to_json().replace('"approximation":"",', "")
     assert "approximation" not in text
     assert Metadata.from_json(text).approximation == ""
+
+
+@pytest.mark.parametrize("share", ["0.5", None, {"a": 1}, [0.5, None, 1], object()], ids=repr)
+def test_what_is_no_share_is_refused(share: Any) -> None:
+    with pytest.raises(GraftError, match="channel_share must be a number, or a list of one per scale, not"):
+        graft(small_cnn(), channel_share=share)
+
+
+@pytest.mark.parametrize("share", [np.float32(0.5), np.array([0.5, 0.5, 0.5]), [0.5, 0.5, np.float64(0.5)]])
+def test_numbers_of_any_kind_are_shares(share: Any) -> None:
+    assert metadata_of(graft(small_cnn(), channel_share=share)) == metadata_of(
+        graft(small_cnn(), channel_share=0.5)
+    )
 
 
 def test_too_few_channels_to_thin() -> None:

@@ -28,15 +28,16 @@ static void *block(size_t bytes)
 
 static float *floats(size_t count) { return block(count * sizeof(float)); }
 
+/* The larger of an error so far and another one; what is no number is the largest of all. */
+static double worse(double error, double other) { return fmax(error, isfinite(other) ? fabs(other) : INFINITY); }
+
 static double largest_error(const float *found, const double *expected, size_t count)
 {
     double low = expected[0], high = expected[0], error = 0;
     for (size_t i = 0; i < count; i++) {
         low = fmin(low, expected[i]);
         high = fmax(high, expected[i]);
-        error = fmax(error, fabs(found[i] - expected[i]));
-        if (!isfinite(found[i]))
-            return INFINITY;
+        error = worse(error, found[i] - expected[i]);
     }
     double range = high - low > 0.01 * high ? high - low : high;
     return range > 0 ? error / range : error;
@@ -107,7 +108,7 @@ static double check_gauss(const Kernels *kernels)
     kernels->gauss_normalize(s, count, out);
     double error = 0;
     for (size_t p = 0; p < count; p++)
-        error = fmax(error, fabs(out[p] - expected[p]));
+        error = worse(error, out[p] - expected[p]);
     free(s), free(out), free(expected);
     return error;
 }
@@ -154,7 +155,7 @@ static double check_combine(const Kernels *kernels)
     kernels->lovi_rows(layers, LAYERS, width, first, height, scratch, picture);
     double error = 0;
     for (size_t i = 0; i < (height - first) * width; i++)
-        error = fmax(error, fabs(out[i] - expected[first * width + i]));
+        error = worse(error, out[i] - expected[first * width + i]);
     for (size_t k = 0; k < LAYERS; k++) {
         free((void *)layers[k].pixels);
         free((void *)layers[k].row), free((void *)layers[k].column);
@@ -179,9 +180,9 @@ static double check_class_maps(const Kernels *kernels)
     kernels->non_class(map, cam, count, rest);
     for (size_t p = 0; p < count; p++) {
         double expected = high > low ? (map[p] - low) / (high - low) : 0, scale = high > 0 ? high : 1;
-        error = fmax(error, fabs(cam[p] - expected));
-        error = fmax(error, fabs(fast[p] - map[p] * expected) / scale);
-        error = fmax(error, fabs(rest[p] - map[p] * (1 - expected)) / scale);
+        error = worse(error, cam[p] - expected);
+        error = worse(error, (fast[p] - map[p] * expected) / scale);
+        error = worse(error, (rest[p] - map[p] * (1 - expected)) / scale);
     }
     free(map), free(cam), free(fast), free(rest);
     return error;

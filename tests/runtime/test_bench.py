@@ -52,14 +52,12 @@ def test_statistics_are_numpys(plain: Path) -> None:
     )
 
 
-def test_the_difference_is_paired(plain: Path) -> None:
+def test_the_difference_is_paired() -> None:
     """A drift that both share, far larger than the difference, must not hide it."""
     rng = np.random.default_rng(0)
     drift = np.linspace(10, 50, 100)
     cost = rng.normal(0.5, 0.05, 100)
-    difference = bench.Difference.between(
-        variant(plain, drift.tolist()), variant(plain, (drift + cost).tolist())
-    )
+    difference = bench.Difference.between(drift.tolist(), (drift + cost).tolist())
     assert difference.median == pytest.approx(np.median(cost))
     assert difference.percent == pytest.approx(100 * np.median(cost) / 30)
     assert difference.interval[0] < difference.median < difference.interval[1]
@@ -77,7 +75,7 @@ def test_rounds_interleave_and_turn(plain: Path) -> None:
     variants = []
     for name in "ab":
         (made,) = bench.open_variants(plain, None, OPTIONS)
-        variants.append(Watched(name, made.path, made.session, made.load_ms, made.memory_bytes, made.feed))
+        variants.append(Watched(name, made.path, made.session, made.load_ms, made.feed))
     bench.measure(variants, 20)
     counted = "".join(order[2 * bench.WARM_UP :])
     assert counted in ("abba" * 10, "baab" * 10)

@@ -39,6 +39,7 @@ def test_kernels_are_clean_under_the_sanitizers(name: str, tmp_path: Path) -> No
     for seed in ("1", "2", "233", "377"):
         ran = subprocess.run([str(program), seed], capture_output=True, text=True, env=environment)
         assert ran.returncode == 0, ran.stderr or ran.returncode
+        assert len(ran.stdout.splitlines()) == 2
         for line in ran.stdout.splitlines():
             instructions, smoe, gauss, combine, classes = line.split()
             assert float(smoe) <= 1e-5, (instructions, seed)

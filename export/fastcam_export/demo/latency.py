@@ -46,7 +46,7 @@ def format_latency(variants: list[Variant]) -> str:
         if variant is plain:
             cells += ["", "", ""]
         else:
-            difference = Difference.between(plain, variant)
+            difference = Difference.between(plain.samples, variant.samples)
             low, high = difference.interval
             cells += [
                 f"{difference.median:+.2f}",

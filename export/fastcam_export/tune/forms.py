@@ -8,6 +8,8 @@ from typing import Any
 
 from fastcam_runtime.errors import FastcamError, closest
 
+from ..approximate import channels_read
+
 MOST_LEFT_OUT = 3
 """Scales left out at most."""
 
@@ -62,11 +64,13 @@ def cheaper_forms(shapes: Sequence[tuple[int, ...]], kernels: bool) -> list[Form
     ]
     both = [{by_size[0]: 0.0, **dict.fromkeys(large[1:], share)} for share in parts]
     changes = [*thinned, *shortened[:1], *(both if len(large) > 1 else []), *shortened[1:]]
-    forms = {}
+    forms: dict[tuple[int, ...], Form] = {}
     for change in changes:
         shares = tuple(change.get(k, 1.0) for k in range(len(shapes)))
-        forms[shares] = Form(_name(change), False, {"channel_share": shares})
-    return list(forms.values())
+        # Of few channels, a quarter may be no fewer than half of them.
+        read = tuple(channels_read(shape[1], share) for shape, share in zip(shapes, shares, strict=True))
+        forms.setdefault(read, Form(_name(change), False, {"channel_share": shares}))
+    return [form for read, form in forms.items() if read != tuple(shape[1] for shape in shapes)]
 
 
 def find_form(name: str, forms: Sequence[Form]) -> Form:

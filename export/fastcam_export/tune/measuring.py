@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort
 from fastcam_runtime import Explainer, bench, native, providers, system
 from fastcam_runtime.branch import cut_file
 from fastcam_runtime.contract import MAP, Metadata
@@ -80,7 +79,7 @@ class Workbench:
     def kernels(self) -> bool:
         """Whether compiled kernels take part."""
         on_cpu = providers.choose(self.options.provider)[0] == providers.CPU
-        return self.options.native and on_cpu and native.register(ort.SessionOptions())
+        return self.options.native and on_cpu and native.usable()
 
     @property
     def statistic_has_kernel(self) -> bool:
@@ -122,7 +121,7 @@ class Workbench:
             self._measure(
                 [plain, grafted], self.options.rounds, lambda n: progress(bench.WARM_UP + 1 + n, rounds)
             )
-        cost = bench.Difference.between(plain, grafted)
+        cost = bench.Difference.between(plain.samples, grafted.samples)
         samples = tuple(plain.samples), tuple(grafted.samples)
         return Measured(form, metadata.approximation, cost, fidelity, *samples)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import onnxruntime as ort
 
-__all__ = ["find_function", "library_path", "operators", "register", "status"]
+__all__ = ["find_function", "library_path", "operators", "register", "status", "usable"]
 
 _LIBRARY = Path(__file__).with_name("fastcam_ops" + (".dll" if sys.platform == "win32" else ".so"))
 
@@ -69,6 +69,11 @@ def register(options: ort.SessionOptions) -> bool:
         return False
     _refusal = ""
     return True
+
+
+def usable() -> bool:
+    """Whether onnxruntime loads the library; if not, `status` says why."""
+    return register(ort.SessionOptions())
 
 
 def status() -> str:

@@ -1,4 +1,4 @@
-/* The arithmetic of the operators, compiled once for each instruction set and chosen when the library loads. */
+/* The arithmetic of the operators, compiled once for each instruction set and chosen when a node is made. */
 #ifndef FASTCAM_KERNELS_H
 #define FASTCAM_KERNELS_H
 

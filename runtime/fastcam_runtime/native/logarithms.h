@@ -21,7 +21,7 @@ static inline double split_of(double x, double *e)
     return (f - root2) / (f + root2);
 }
 
-/* Natural logarithm of a positive, normal double; good to 2e-16 of the larger of 1 and the result. */
+/* Natural logarithm of a positive, normal double; good to 4e-16 of the larger of 1 and the result. */
 static inline double log_of(double x)
 {
     double e, z = split_of(x, &e), w = z * z;

@@ -143,14 +143,14 @@ static OrtStatus *count_inputs(const OrtApi *api, const OrtKernelContext *contex
     return NULL;
 }
 
-/* The fixed size that the last two inputs were made for: rows [K,2,H] and columns [K,2,W]. */
+/* The fixed size that the last two inputs were made for: rows [·,·,H] and columns [·,·,W]. */
 static OrtStatus *read_fixed_size(const OrtApi *api, const OrtKernelContext *context, size_t inputs, Size *out)
 {
     Tensor rows, columns;
     TRY(read_input(api, context, inputs - 2, ORT_FLOAT, &rows));
     TRY(read_input(api, context, inputs - 1, ORT_FLOAT, &columns));
     if (rows.rank != 3 || columns.rank != 3)
-        FAIL("a fixed size comes as rows [K,2,H] and columns [K,2,W]");
+        FAIL("a fixed size comes as rows [·,·,H] and columns [·,·,W]");
     *out = (Size){rows.dims[2], columns.dims[2]};
     return NULL;
 }

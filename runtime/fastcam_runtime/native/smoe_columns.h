@@ -26,7 +26,7 @@ static inline int32_t bits_of(float x)
     return bits;
 }
 
-/* max(x, 0) + ε in one operation less: ordered as integers, every negative float lies below 0. Keeps a NaN. */
+/* max(x, 0) + ε in one operation less: ordered as integers, every negative float lies below 0. */
 INLINED float lifted(float x, float epsilon, int relu)
 {
     int32_t bits = bits_of(x);
