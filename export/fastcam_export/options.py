@@ -71,10 +71,7 @@ class Options:
                 "inline and prepared exclude each other: a prepared file is for compiled kernels"
             )
         if self.prepared and self.statistic != STATISTICS[0]:
-            raise GraftError(
-                f"prepared: only the statistic {STATISTICS[0]} has a kernel that gains by it, "
-                f"not {self.statistic}"
-            )
+            raise GraftError(f"only the statistic {STATISTICS[0]} can be prepared, not {self.statistic}")
 
     @property
     def class_maps(self) -> bool:

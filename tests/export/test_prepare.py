@@ -214,7 +214,7 @@ def test_channels_that_are_no_whole_blocks_anywhere() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"statistic": "std"}, "prepared: only the statistic smoe has a kernel that gains by it, not std"),
+        ({"statistic": "std"}, "only the statistic smoe can be prepared, not std"),
         ({"inline": True}, "inline and prepared exclude each other"),
     ],
 )
