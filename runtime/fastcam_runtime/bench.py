@@ -121,8 +121,10 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
         ModelError: A file cannot be run.
         FastcamError: The two files do not take the same input.
     """
-    # The first session pays for the start of onnxruntime and of the kernels: no part of any file's load.
-    open_session(model, threads=options.threads, provider=options.provider, native=options.native)
+    if providers.choose(options.provider)[0] == providers.CPU:
+        # The first session pays for the start of onnxruntime and of the kernels: no part of any file's load.
+        # An accelerator may compile for minutes, and is not started in vain.
+        open_session(model, threads=options.threads, provider="cpu", native=options.native)
     measured = open_variant("grafted", model, options)
     if METADATA_KEY not in measured.session.get_modelmeta().custom_metadata_map:
         measured.name = "model"
