@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+from fastcam_runtime.branch import summarize_file
+from fastcam_runtime.contract import METADATA_KEY
+from fastcam_runtime.errors import ModelError
 
 from .errors import GraftError
 from .interruption import temporary_folder
@@ -129,8 +132,16 @@ def _refuse_other(target: Path, labels: Any) -> None:
     """Refuse to replace what is no model."""
     if isinstance(labels, str | os.PathLike) and os.path.exists(labels) and target.samefile(labels):
         raise GraftError(f"{target}: is the labels file itself; name another output")
-    if target.suffix.lower() != SUFFIX:
+    if target.suffix.lower() != SUFFIX and not _is_grafted(target):
         raise GraftError(f"{target}: there is a file that is no {SUFFIX}; name another output")
+
+
+def _is_grafted(path: Path) -> bool:
+    """Whether a file is an earlier export, whatever its name."""
+    try:
+        return METADATA_KEY in summarize_file(path).metadata
+    except ModelError:
+        return False
 
 
 def refuse_source(target: Path, source: Path | None) -> None:

@@ -106,6 +106,8 @@ def test_a_model_is_replaced(name: str, plain: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["model", "model.txt"])
 def test_a_free_place_may_have_any_name(name: str, plain: Path, tmp_path: Path) -> None:
     assert export(plain, tmp_path / name).path.is_file()
+    again = export(plain, tmp_path / name, outputs=["saliency_map", "lovi"])  # it is an export, not a text
+    assert "saliency_lovi" in again.metadata.outputs
 
 
 @pytest.mark.parametrize("name", ["original.onnx", "kept", "draft"])
