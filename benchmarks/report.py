@@ -18,7 +18,6 @@ from .rounds import Contender
 
 def setup(packages: Sequence[str] = (), **options: Any) -> dict[str, Any]:
     """The machine, the versions (of `packages`, too) and the options: all that is needed to repeat a run."""
-    native.usable()  # so that its status is that of trying it
     return {
         "cpu": system.cpu_name(),
         "cores": os.cpu_count(),

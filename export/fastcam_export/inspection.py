@@ -7,6 +7,7 @@ from pathlib import Path
 
 import onnx
 from fastcam_runtime import preparation
+from fastcam_runtime.branch import summarize_file
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY, Metadata
 from fastcam_runtime.form import running_form
 
@@ -83,7 +84,9 @@ def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) ->
 
 def _runs_here(path: Path, metadata: Metadata) -> str:
     refusal = preparation.refusal(metadata.prepared, native=True, provider_is_cpu=True)
-    return f"not at all: {refusal}" if refusal else running_form(path, native=True, on_cpu=True)
+    return (
+        f"not at all: {refusal}" if refusal else running_form(summarize_file(path), native=True, on_cpu=True)
+    )
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -17,7 +17,7 @@ from fastcam_runtime.errors import closest
 from .errors import GraftError
 from .labels import read_labels
 from .normalize import NORMALIZATIONS
-from .statistics import STATISTICS
+from .statistics import COMPILED, STATISTICS
 
 SMALLEST_FLOAT32 = 1.2e-38
 """Numbers below this one have fewer digits, or none."""
@@ -70,8 +70,8 @@ class Options:
             raise GraftError(
                 "inline and prepared exclude each other: a prepared file is for compiled kernels"
             )
-        if self.prepared and self.statistic != STATISTICS[0]:
-            raise GraftError(f"only the statistic {STATISTICS[0]} can be prepared, not {self.statistic}")
+        if self.prepared and self.statistic != COMPILED:
+            raise GraftError(f"only the statistic {COMPILED} can be prepared, not {self.statistic}")
 
     @property
     def class_maps(self) -> bool:
@@ -133,13 +133,13 @@ def _cam_epsilon(given: Any) -> float:
 
 
 def _channel_share(given: Any) -> float | tuple[float, ...]:
-    shares = (given,) if isinstance(given, Real) else given
-    if isinstance(shares, str | Mapping) or not isinstance(shares, Iterable):
-        shares = (None,)
-    shares = tuple(shares)
-    if not all(isinstance(share, Real) for share in shares):
-        raise GraftError(f"channel_share must be a number, or a list of one per scale, not {given!r}")
-    return float(given) if isinstance(given, Real) else tuple(map(float, shares))
+    if isinstance(given, Real):
+        return float(given)
+    if isinstance(given, Iterable) and not isinstance(given, Mapping):
+        shares = tuple(given)
+        if all(isinstance(share, Real) for share in shares):
+            return tuple(map(float, shares))
+    raise GraftError(f"channel_share must be a number, or a list of one per scale, not {given!r}")
 
 
 def _labels(given: Any) -> tuple[str, ...] | None:

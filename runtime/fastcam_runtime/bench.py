@@ -13,9 +13,9 @@ import numpy as np
 import onnxruntime as ort
 
 from . import providers, system
-from .branch import cut_file
+from .branch import cut_file, is_ort, summarize_file
 from .contract import CLASS_INPUT, METADATA_KEY, ImageInput, Metadata
-from .errors import FastcamError, ModelError
+from .errors import FastcamError, ModelError, first_line
 from .form import running_form
 from .preprocess import Array
 from .session import open_session
@@ -130,7 +130,7 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
         measured.name = "model"
     if baseline is not None:
         plain = open_variant("baseline", baseline, options)
-    elif measured.name == "grafted" and model.suffix.lower() != ".ort":
+    elif measured.name == "grafted" and not is_ort(model):
         plain = open_variant("plain", model, options, cut_file(model))
     else:
         return [measured]
@@ -160,7 +160,7 @@ def open_variant(name: str, path: Path, options: BenchOptions, data: bytes | Non
     try:
         session.run(None, feed)
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-        raise ModelError(f"{path}: does not run: {str(error).strip().splitlines()[0]}") from error
+        raise ModelError(f"{path}: does not run: {first_line(error)}") from error
     return Variant(name, path, session, load_ms, feed)
 
 
@@ -180,12 +180,14 @@ def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]
     """Everything that was measured, with what is needed to measure it again, in plain types."""
     session = variants[-1].session
     provider = session.get_providers()[0]
+    path = variants[-1].path
+    file = None if is_ort(path) else summarize_file(path)
     difference = Difference.between(variants[0].samples, variants[-1].samples) if len(variants) > 1 else None
     return {
         "cpu": system.cpu_name(),
         "provider": provider,
         "threads": session.get_session_options().intra_op_num_threads,
-        "kernels": running_form(variants[-1].path, native=options.native, on_cpu=provider == providers.CPU),
+        "kernels": running_form(file, native=options.native, on_cpu=provider == providers.CPU),
         "versions": system.versions(),
         "rounds": options.rounds,
         "warm_up": WARM_UP,

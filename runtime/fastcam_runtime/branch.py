@@ -48,6 +48,11 @@ class Summary:
     """The names of the exporter's local functions."""
 
 
+def is_ort(path: Path) -> bool:
+    """Whether a file is in onnxruntime's own format, which nothing here can read or cut."""
+    return path.suffix.lower() == ".ort"
+
+
 def summarize(model: bytes) -> Summary:
     """The inputs, outputs, metadata and functions of an ONNX file.
 

@@ -16,7 +16,7 @@ import onnxruntime as ort
 
 from . import contract
 from .classes import find_class
-from .errors import FastcamError, ModelError
+from .errors import FastcamError, ModelError, first_line
 from .model import Model
 from .preprocess import Array, Geometry, Preprocessor
 
@@ -259,7 +259,7 @@ def _call(session: ort.InferenceSession, names: list[str], feed: dict[str, Any])
     try:
         arrays: list[Array] = session.run(names, feed)
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-        raise ModelError(f"onnxruntime failed on a frame: {str(error).strip().splitlines()[0]}") from error
+        raise ModelError(f"onnxruntime failed on a frame: {first_line(error)}") from error
     return arrays
 
 

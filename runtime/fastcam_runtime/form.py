@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from . import native as compiled
-from .branch import summarize_file
+from .branch import Summary
 from .contract import METADATA_KEY, Metadata
 
 STANDARD = "standard operators"
 
 
-def running_form(path: Path, *, native: bool, on_cpu: bool) -> str:
-    """One line for people: what computes the maps of this file, and why no compiled kernels where none do.
+def running_form(file: Summary | None, *, native: bool, on_cpu: bool) -> str:
+    """One line for people: what computes the maps of a file, and why no compiled kernels where none do.
 
     Args:
-        path: The `.onnx` or `.ort` file.
+        file: What the file says of itself; None for an ORT file, whose functions onnxruntime alone can read.
         native: Whether compiled kernels are wanted.
         on_cpu: Whether the processor itself computes.
 
     Raises:
-        ModelError: The file cannot be read.
+        ModelError: The file's metadata are damaged.
     """
     if not native:
         return f"{STANDARD}, no compiled kernels: not wanted"
     if not on_cpu:
         return f"{STANDARD}, no compiled kernels: they are for the CPU"
-    # What became of the functions in an ORT file is not told without onnxruntime's own reader.
-    return compiled.status() if path.suffix.lower() == ".ort" else _form(path)
+    return compiled.status() if file is None else _form(file)
 
 
-def _form(path: Path) -> str:
-    file = summarize_file(path)
+def _form(file: Summary) -> str:
     text = file.metadata.get(METADATA_KEY)
     if text is None:
         return f"{STANDARD}, no maps"
     operators = compiled.operators()
     if not operators:
         return f"{STANDARD}, {compiled.status()}"
-    if Metadata.of_file(path, text).prepared:
+    if Metadata.from_json(text).prepared:
         return compiled.status()
     if not file.functions:
         return f"{STANDARD}, no functions for compiled kernels"

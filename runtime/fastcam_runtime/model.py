@@ -8,7 +8,7 @@ from pathlib import Path
 import onnxruntime as ort
 
 from . import contract
-from .branch import cut_file, is_saliency_output, summarize_file
+from .branch import Summary, cut_file, is_ort, is_saliency_output, summarize_file
 from .errors import ModelError
 from .session import check_readable, describe, open_session
 
@@ -36,9 +36,11 @@ class Model:
         self._threads = threads
         self._provider = provider
         self._native = native
-        self.can_be_cut = path.suffix.lower() != ".ort"
+        self.can_be_cut = not is_ort(path)
         """Whether maps that are not wanted cost nothing: only an ONNX file can be cut, an ORT file cannot."""
         self._sessions: dict[frozenset[str], ort.InferenceSession] = {}
+        self._file: Summary | None = None
+        """What an ONNX file says of itself; None for an ORT file."""
         outputs, text = self._look()
         if text is None:
             raise ModelError(f"{path} has no saliency maps yet; add them with: fastcam export {path}")
@@ -95,7 +97,7 @@ class Model:
 
     def describe(self) -> str:
         """One line about what runs where, once a session is open; says so where the maps are approximate."""
-        text = describe(next(iter(self._sessions.values())), self.path, native=self._native)
+        text = describe(next(iter(self._sessions.values())), self.path, self._file, native=self._native)
         left_out = self.metadata.approximation
         return f"{text}, approximate maps: {left_out}" if left_out else text
 
@@ -103,8 +105,8 @@ class Model:
         """The outputs of the file, and the JSON that the exporter left in it."""
         check_readable(self.path)
         if self.can_be_cut:
-            summary = summarize_file(self.path)
-            return summary.outputs, summary.metadata.get(contract.METADATA_KEY)
+            self._file = summarize_file(self.path)
+            return self._file.outputs, self._file.metadata.get(contract.METADATA_KEY)
         session = open_session(self.path, threads=self._threads, provider=self._provider, native=self._native)
         outputs = [output.name for output in session.get_outputs()]
         self._sessions[frozenset(filter(is_saliency_output, outputs))] = session

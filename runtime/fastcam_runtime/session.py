@@ -11,7 +11,7 @@ import onnxruntime as ort
 
 from . import native as compiled
 from . import preparation, providers
-from .branch import summarize_file
+from .branch import Summary, is_ort, summarize_file
 from .contract import METADATA_KEY, Metadata
 from .errors import ModelError, first_line
 from .form import running_form
@@ -71,11 +71,9 @@ def open_session(
     model = str(path) if data is None else data
     if chosen != [providers.CPU]:
         session = _start_accelerator(model, _options(path, data, threads), chosen)
+        _refuse_prepared(path, session, native=native, provider_is_cpu=False)
         if session is not None:
-            _refuse_prepared(path, _metadata(session), native=native, provider_is_cpu=False)
             return session
-        if path.suffix.lower() != ".ort":
-            _refuse_prepared(path, summarize_file(path).metadata, native=native, provider_is_cpu=False)
         logger.warning("%s did not start; the CPU runs instead", providers.short_name(chosen[0]))
     options = _options(path, data, threads)
     if native:
@@ -83,11 +81,10 @@ def open_session(
     try:
         session = ort.InferenceSession(model, options, providers=[providers.CPU])
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-        if path.suffix.lower() != ".ort":
-            # A file that is no model, or for another device, is refused here, in plain words.
-            _refuse_prepared(path, summarize_file(path).metadata, native=native, provider_is_cpu=True)
+        # A file that is no model, or for another device, is refused here, in plain words.
+        _refuse_prepared(path, None, native=native, provider_is_cpu=True)
         raise ModelError(f"{path}: onnxruntime cannot run it: {first_line(error)}") from error
-    _refuse_prepared(path, _metadata(session), native=native, provider_is_cpu=True)
+    _refuse_prepared(path, session, native=native, provider_is_cpu=True)
     return session
 
 
@@ -113,13 +110,17 @@ def _start_accelerator(
     return session if session.get_providers()[0] == chosen[0] else None
 
 
-def _metadata(session: ort.InferenceSession) -> dict[str, str]:
-    found: dict[str, str] = session.get_modelmeta().custom_metadata_map
-    return found
+def _refuse_prepared(
+    path: Path, session: ort.InferenceSession | None, *, native: bool, provider_is_cpu: bool
+) -> None:
+    """Refuse a file that was prepared for another device, or for kernels that are not to be used.
 
-
-def _refuse_prepared(path: Path, metadata: dict[str, str], *, native: bool, provider_is_cpu: bool) -> None:
-    """Refuse a file that was prepared for another device, or for kernels that are not to be used."""
+    Without a session, because none could be opened, the file itself is asked.
+    """
+    if session is not None:
+        metadata = session.get_modelmeta().custom_metadata_map
+    else:
+        metadata = {} if is_ort(path) else summarize_file(path).metadata
     text = metadata.get(METADATA_KEY)
     prepared = Metadata.of_file(path, text).prepared if text is not None else ""
     why = preparation.refusal(prepared, native=native, provider_is_cpu=provider_is_cpu)
@@ -152,12 +153,12 @@ def check_readable(path: Path) -> None:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def describe(session: ort.InferenceSession, path: Path, *, native: bool) -> str:
-    """One line: which file runs where, on how many threads, and in which form."""
+def describe(session: ort.InferenceSession, path: Path, file: Summary | None, *, native: bool) -> str:
+    """One line: which file runs where, on how many threads, and in which form (`file`: see there)."""
     options: Any = session.get_session_options()
     provider = session.get_providers()[0]
     line = f"{path.name} on {providers.short_name(provider)}, {count_threads(options.intra_op_num_threads)}"
-    return f"{line}, {running_form(path, native=native, on_cpu=provider == providers.CPU)}"
+    return f"{line}, {running_form(file, native=native, on_cpu=provider == providers.CPU)}"
 
 
 def count_threads(threads: int) -> str:

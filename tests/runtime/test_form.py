@@ -10,6 +10,7 @@ import onnx
 import pytest
 from fastcam_export import graft
 from fastcam_runtime import native
+from fastcam_runtime.branch import summarize_file
 from fastcam_runtime.form import running_form
 from networks import small_cnn
 from profiled import nodes_run
@@ -22,7 +23,7 @@ def form_of(model: onnx.ModelProto, folder: Path, *, wanted: bool = True, on_cpu
     """What is said of a model once it is a file."""
     path = folder / "model.onnx"
     onnx.save(model, path)
-    return running_form(path, native=wanted, on_cpu=on_cpu)
+    return running_form(summarize_file(path), native=wanted, on_cpu=on_cpu)
 
 
 def functions_by_kernel(model: onnx.ModelProto, folder: Path) -> tuple[set[str], set[str]]:

@@ -33,7 +33,10 @@ def test_a_library_that_does_not_load_is_passed_over(monkeypatch: pytest.MonkeyP
     broken = tmp_path / "fastcam_ops.so"
     broken.write_bytes(b"not a library")
     monkeypatch.setattr(native, "_LIBRARY", broken)
-    monkeypatch.setattr(native, "_refusal", "")
+    monkeypatch.setattr(native, "_refusal", None)
+    assert "does not load them" in native.status()  # it was tried for this, if never before
+    assert native.operators() == frozenset()
+    assert not native.usable()
     options = ort.SessionOptions()
     assert not native.register(options)
     assert ort.__version__ in native.status()

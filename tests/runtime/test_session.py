@@ -9,6 +9,7 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import graft
 from fastcam_runtime import native
+from fastcam_runtime.branch import summarize_file
 from fastcam_runtime.session import describe, open_session
 from networks import small_cnn
 
@@ -38,5 +39,5 @@ def test_a_cpu_that_steps_in_has_its_kernels(
         session = open_session(model, provider="cuda", native=wanted)
     assert session.get_providers() == [CPU]
     assert registered == ([True] if wanted else [])
-    assert ("compiled kernels (" in describe(session, model, native=wanted)) == wanted
+    assert ("compiled kernels (" in describe(session, model, summarize_file(model), native=wanted)) == wanted
     assert "cuda did not start; the CPU runs instead" in caplog.text

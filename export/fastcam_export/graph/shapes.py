@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 import onnxruntime as ort
+from fastcam_runtime.errors import first_line
 from fastcam_runtime.session import WEIGHTS_FOLDER
 
 from ..errors import GraftError
@@ -102,7 +103,7 @@ def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None
         feeds = make_feeds(session.get_inputs(), ends.image.name or "", ends.shape, np.zeros)
         results = session.run(names, feeds)
     except Exception as error:  # onnxruntime raises a family of its own, without a public base class
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         raise GraftError(
             f"the shape of '{names[0]}' cannot be inferred, and the model does not run at input "
             f"{'×'.join(map(str, ends.shape))} to learn it: {reason}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import onnx
 import torch
-from fastcam_runtime.errors import closest
+from fastcam_runtime.errors import closest, first_line
 
 from ..errors import LoadError
 
@@ -94,7 +94,7 @@ def export_torch(module: torch.nn.Module, example: Any, shape: Sequence[int] | N
                 output_names=["logits"], verbose=False,
             )  # fmt: skip
     except Exception as error:  # torch's exporter raises whatever the module's code raised
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        reason = first_line(error)
         raise LoadError(f"torch cannot export {type(module).__name__}: {reason}") from error
     finally:
         for part, mode in training.items():

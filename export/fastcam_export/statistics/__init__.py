@@ -13,7 +13,7 @@ from ._shannon import shannon
 from ._smoe import smoe
 from ._truncnormal import truncnormal_entropy, truncnormal_mean, truncnormal_std
 
-__all__ = ["PRE_ACTIVATION", "STATISTICS", "statistic"]
+__all__ = ["COMPILED", "PRE_ACTIVATION", "STATISTICS", "statistic"]
 
 _BUILDERS: Mapping[str, Callable[..., Step]] = {
     "smoe": smoe,
@@ -30,6 +30,9 @@ _BUILDERS: Mapping[str, Callable[..., Step]] = {
 
 STATISTICS = tuple(_BUILDERS)
 """The names that `statistic` takes; the first is the default."""
+
+COMPILED = "smoe"
+"""The statistic that has a compiled kernel."""
 
 PRE_ACTIVATION = ("truncnormal_mean", "truncnormal_std", "truncnormal_entropy")
 """Statistics of the tensor before the activation function."""

@@ -106,18 +106,16 @@ def run(args: argparse.Namespace) -> int:
             tuning = tune(shapes, budget, workbench, args.pick, _stages(progress))
         print(report.text(tuning, workbench.setup(), args.images) + "\n")
         chosen = _choose(tuning, args.pick)
-        picked = chosen.form.name if chosen is not None else None
-
-        def save(written: Path | None) -> None:
-            if args.json is not None:
-                found = report.as_dict(tuning, workbench.setup(), args.images)
-                write_json(args.json, {**found, "picked": picked, "file": written and str(written)})
-
-        save(None)  # what took minutes to measure is not lost with a disk that is full
+        found = report.as_dict(tuning, workbench.setup(), args.images)
+        found |= {"picked": chosen.form.name if chosen is not None else None, "file": None}
+        if args.json is not None:
+            # What took minutes to measure is not lost with a disk that is full.
+            write_json(args.json, found)
         if chosen is None:
             return NOTHING_WRITTEN
         export(model, out, **graft_options, **chosen.form.options)
-        save(out)
+    if args.json is not None:
+        write_json(args.json, found | {"file": str(out)})
     print(f"{out}: {chosen.form.name}, {report.describe(chosen)}")
     return 0
 

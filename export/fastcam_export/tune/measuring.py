@@ -20,6 +20,7 @@ from fastcam_runtime.sources.base import Image
 from ..api import export
 from ..interruption import temporary_folder
 from ..options import Options
+from ..statistics import COMPILED
 from .fidelity import Array, Fidelity
 from .forms import FUNCTIONS, Form
 
@@ -84,7 +85,7 @@ class Workbench:
     @property
     def statistic_has_kernel(self) -> bool:
         """Whether the largest part of the maps' cost is that of a compiled kernel."""
-        return self.kernels and Options(**self._graft_options).statistic == "smoe"
+        return self.kernels and Options(**self._graft_options).statistic == COMPILED
 
     def setup(self) -> dict[str, Any]:
         """What the times depend on, in plain types."""

@@ -76,17 +76,19 @@ def tune(
     def measure(form: Form) -> Measured:
         return workbench.measure(form, partial(progress, form.name))
 
-    tuning = Tuning(budget, ())
+    measured: list[Measured] = []
+    unprepared = ""
     for form in exact:
         try:
-            tuning = replace(tuning, measured=(*tuning.measured, measure(form)))
+            measured.append(measure(form))
         except GraftError as error:
             # Not every network can be prepared; all else, and what the user asked for, has to work.
             if form is not PREPARED or form is picked:
                 raise
-            tuning = replace(tuning, unprepared=str(error))
+            unprepared = str(error)
+    tuning = Tuning(budget, tuple(measured), unprepared)
     if picked is not None:
         cheaper = [] if picked.exact else [picked]
     elif tuning.best is not None:
         cheaper = []
-    return replace(tuning, measured=(*tuning.measured, *map(measure, cheaper)))
+    return replace(tuning, measured=(*measured, *map(measure, cheaper)))

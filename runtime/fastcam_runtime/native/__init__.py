@@ -20,8 +20,8 @@ __all__ = ["find_function", "library_path", "operators", "register", "status", "
 
 _LIBRARY = Path(__file__).with_name("fastcam_ops" + (".dll" if sys.platform == "win32" else ".so"))
 
-_refusal = ""
-"""Why onnxruntime would not load the library, the last time it was asked."""
+_refusal: str | None = None
+"""Why onnxruntime did not load the library the last time; empty where it did, None if it was never asked."""
 
 
 def library_path() -> Path | None:
@@ -43,7 +43,7 @@ def find_function(name: str) -> Any | None:
 
 def operators() -> frozenset[str]:
     """The functions that the library has kernels for; none where onnxruntime would not load it."""
-    function = None if _refusal else find_function("fastcam_operator")
+    function = None if _why_refused() else find_function("fastcam_operator")
     if function is None:
         return frozenset()
     function.argtypes, function.restype = [ctypes.c_size_t], ctypes.c_char_p
@@ -76,11 +76,17 @@ def usable() -> bool:
     return register(ort.SessionOptions())
 
 
+def _why_refused() -> str:
+    if _refusal is None:
+        usable()
+    return _refusal or ""
+
+
 def status() -> str:
     """One line for people: whether compiled kernels are there, and if not, why not."""
     path = library_path()
     if path is None:
         return "no compiled kernels: none were built at installation (a C compiler was missing)"
-    if _refusal:
-        return f"no compiled kernels: onnxruntime {ort.__version__} does not load them: {_refusal}"
+    if why := _why_refused():
+        return f"no compiled kernels: onnxruntime {ort.__version__} does not load them: {why}"
     return f"compiled kernels ({path.name})"
