@@ -4,20 +4,23 @@ half-done behind."""
 from __future__ import annotations
 
 import contextlib
+import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
+from typing import ClassVar
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
 
 
 class _Moment:
-    """Whether a signal may stop the command now, and the one that came while it might not."""
+    """Whether a signal may stop the command now, the one that came while it might not, and what to remove."""
 
     held = False
     waiting: int | None = None
+    folders: ClassVar[set[str]] = set()
 
 
 @contextlib.contextmanager
@@ -32,9 +35,14 @@ def interrupted_once() -> Iterator[None]:
         SystemExit: The others; the exit code is the one that shells give to them, 143 for SIGTERM.
     """
 
+    stopped = False
+
     def stop(number: int, frame: FrameType | None) -> None:
-        for each in before:
-            signal.signal(each, signal.SIG_IGN)
+        # Not SIG_IGN: Python complains about signals that came just before it was set.
+        nonlocal stopped
+        if stopped:
+            return
+        stopped = True
         if _Moment.held:
             _Moment.waiting = number
         else:
@@ -46,28 +54,39 @@ def interrupted_once() -> Iterator[None]:
     try:
         yield
     finally:
+        # A signal may have come in the midst of removing a folder; further ones do nothing.
+        for folder in list(_Moment.folders):
+            _remove(folder)
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
-    """A folder that is gone afterwards, also if a signal comes while it is being made.
+    """A folder that is gone afterwards, also if a signal comes while it is being made or removed.
 
     Args:
         prefix: What its name begins with.
         parent: Where to make it; by default where temporary files are.
     """
-    with contextlib.ExitStack() as stack:
-        _Moment.held = True
-        try:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, dir=parent))
-        finally:
-            _Moment.held = False
+    _Moment.held = True
+    try:
+        folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
+        _Moment.folders.add(folder)
+    finally:
+        _Moment.held = False
+    try:
         number, _Moment.waiting = _Moment.waiting, None
         if number is not None:
             _stop(number)
         yield Path(folder)
+    finally:
+        _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    _Moment.folders.discard(folder)
 
 
 def _stop(number: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -79,9 +80,10 @@ def test_export(tmp_path: Path, number: int, code: int) -> None:
     assert out.read_text() == "the good one"
 
 
-@pytest.mark.parametrize(
-    ("number", "expected"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
-)
+IN_PROCESS = [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+
+
+@pytest.mark.parametrize(("number", "expected"), IN_PROCESS)
 def test_a_folder_that_is_just_being_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[BaseException]
 ) -> None:
@@ -95,4 +97,28 @@ def test_a_folder_that_is_just_being_made(
     monkeypatch.setattr(tempfile, "mkdtemp", interrupted)
     with pytest.raises(expected), interrupted_once(), temporary_folder("a-", tmp_path):
         pytest.fail("went on")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("done", [0, 1, 2], ids=["before anything", "after a file", "after the last"])
+@pytest.mark.parametrize(("number", "expected"), IN_PROCESS)
+def test_a_folder_that_is_just_being_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[BaseException], done: int
+) -> None:
+    remove = shutil.rmtree
+    calls = []
+
+    def interrupted(folder: str, **options: Any) -> None:
+        calls.append(folder)
+        if len(calls) == 1:
+            for path in sorted(Path(folder).iterdir())[:done]:
+                path.unlink()
+            signal.raise_signal(number)
+        remove(folder, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(expected), interrupted_once(), temporary_folder("a-", tmp_path) as folder:
+        (folder / "model.onnx").touch()
+        (folder / "model.onnx.data").touch()
+    assert len(calls) == 2
     assert list(tmp_path.iterdir()) == []
