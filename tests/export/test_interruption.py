@@ -108,6 +108,10 @@ def test_a_folder_that_is_just_being_removed(
     remove = shutil.rmtree
     calls = []
 
+    def fill(folder: Path) -> None:
+        for name in ("model.onnx", "model.onnx.data"):
+            (folder / name).touch()
+
     def interrupted(folder: str, **options: Any) -> None:
         calls.append(folder)
         if len(calls) == 1:
@@ -118,7 +122,6 @@ def test_a_folder_that_is_just_being_removed(
 
     monkeypatch.setattr(shutil, "rmtree", interrupted)
     with pytest.raises(expected), interrupted_once(), temporary_folder("a-", tmp_path) as folder:
-        (folder / "model.onnx").touch()
-        (folder / "model.onnx.data").touch()
+        fill(folder)
     assert len(calls) == 2
     assert list(tmp_path.iterdir()) == []
