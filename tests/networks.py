@@ -28,8 +28,10 @@ def small_cnn(
         return (random.standard_normal(shape) * np.sqrt(2 / fan_in)).astype(dtype)
 
     first, second, third = channels
+    # Gemm had to have a bias once.
+    bias = {"b4": np.zeros(10, dtype)} if opset < 11 else {}
     return network(
-        """
+        f"""
         c1 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w1)
         a1 = Relu (c1)
         c2 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (a1, w2)
@@ -38,11 +40,11 @@ def small_cnn(
         a3 = Relu (c3)
         pooled = GlobalAveragePool (a3)
         flat = Flatten (pooled)
-        logits = Gemm <transB=1> (flat, w4)
+        logits = Gemm <transB=1> ({", ".join(("flat", "w4", *bias))})
         """,
         inputs=inputs, output=f"{'float16' if dtype is np.float16 else 'float'}[N,10] logits", opset=opset,
         w1=weight(first, 3, 3, 3), w2=weight(second, first, 3, 3), w3=weight(third, second, 3, 3),
-        w4=weight(10, third),
+        w4=weight(10, third), **bias,
     )  # fmt: skip
 
 

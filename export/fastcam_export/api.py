@@ -47,7 +47,9 @@ def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto
     """
     wanted = Options(**options)
     source = load(model, example=example, input_shape=wanted.input_shape)
-    original: Path | bytes = source.path or source.proto.SerializeToString()
+    original = source.original
+    if isinstance(original, onnx.ModelProto):
+        original = original.SerializeToString()  # before it grows
     if source.path is not None:
         onnx.load_external_data_for_model(source.proto, str(source.path.parent))
     grafted = graft_branch(source, wanted)
@@ -96,7 +98,9 @@ def _write(files: Draft, model: Any, example: Any, wanted: Options) -> tuple[Pat
     """Write the draft, and the original beside it where it has no file of its own; forget both."""
     source = load(model, example=example, input_shape=wanted.input_shape)
     refuse_source(files.target, source.path)
-    original = source.path or files.keep(source.proto)
+    original = source.original
+    if isinstance(original, onnx.ModelProto):
+        original = files.keep(original)
     grafted = graft_branch(source, wanted)
     files.write(grafted.proto, source.path.parent if source.path is not None else None)
     return original, Exported(files.target, grafted.metadata, grafted.notes)

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from fastcam_export import GraftError, graft
 from fastcam_export.check import check
-from networks import add_weights, hide_a_shape, network, small_cnn, take_weights
+from networks import add_weights, hide_a_shape, small_cnn, take_weights
 from onnx import TensorProto, helper
 from running import metadata_of, picture, run
 
@@ -73,63 +73,3 @@ def test_inputs_that_share_their_free_dimensions(hidden: bool) -> None:
     grafted = run(graft(model, input_shape=[2, 3, 64, 64]), **feeds)
     np.testing.assert_array_equal(grafted["logits"], run(model, **feeds)["logits"])
     assert grafted["saliency_map"].shape == (2, 48, 80)
-
-
-@pytest.mark.parametrize("function", ["Softmax", "LogSoftmax"])
-@pytest.mark.parametrize("flat", [True, False])
-def test_an_upgraded_half_precision_softmax_keeps_every_digit(flat: bool, function: str) -> None:
-    """Of scores N×1000, and of N×1000×1×1, which the older operator takes for a matrix."""
-    model = small_cnn("float16[1,3,64,64] input", opset=11, dtype=np.float16, channels=(8, 12, 1000))
-    del model.graph.node[-1 if flat else -2 :]
-    before = model.graph.node[-1].output[0]
-    model.graph.node.append(helper.make_node(function, [before], ["scores"], axis=1))
-    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("scores", TensorProto.FLOAT16, None))
-    grafted = graft(model, outputs=["saliency_map", "cam"])
-    for seed in range(40):
-        x = picture(1, 3, 64, 64, seed=seed).astype(np.float16)
-        np.testing.assert_array_equal(run(grafted, input=x)["scores"], run(model, input=x)["scores"])
-
-
-ATTENTION = """
-    c1 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w1)
-    a1 = Relu (c1)
-    squeezed = GlobalAveragePool (a1)
-    gate = Softmax <axis=1> (squeezed)
-    gated = Mul (a1, gate)
-    c2 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (gated, w2)
-    a2 = Relu (c2)
-    pooled = GlobalAveragePool (a2)
-    flat = Flatten (pooled)
-"""
-HEADS = {
-    "in the middle": "logits = Identity (flat)",
-    "behind a half-precision operator": "top = Clip (flat, low)  logits = Softmax <axis=1> (top)",
-    "twice": "one = Softmax <axis=1> (flat)  logits = Softmax <axis=1> (one)",
-    "read by another": "logits = Softmax <axis=1> (flat)  other = Neg (logits)",
-}
-
-
-@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
-def test_no_cast_beside_what_it_would_round(head: str) -> None:
-    """Where neighbours of a Softmax have kernels for half precision, the upgrade leaves it as it is."""
-    rng = np.random.default_rng(0)
-    weights = {
-        "w1": rng.standard_normal((16, 3, 3, 3)).astype(np.float16),
-        "w2": rng.standard_normal((200, 16, 3, 3)).astype(np.float16),
-        "low": np.array(-1, np.float16),
-    }
-    ends = {"inputs": "float16[1,3,64,64] input", "output": "float16[1,200] logits", "opset": 11}
-    grafted = graft(network(ATTENTION + head, **ends, **weights))
-    assert "Cast" not in [n.op_type for n in grafted.graph.node if not n.name.startswith("fastcam/")]
-
-
-def test_names_of_the_casts_are_new() -> None:
-    model = small_cnn("float16[1,3,64,64] input", opset=11, dtype=np.float16)
-    for node in model.graph.node:
-        node.output[:] = [
-            name.replace("logits", "before").replace("a1", "logits/wide") for name in node.output
-        ]
-        node.input[:] = [name.replace("a1", "logits/wide") for name in node.input]
-    model.graph.node.append(helper.make_node("Softmax", ["before"], ["logits"], axis=1))
-    x = picture(1, 3, 64, 64).astype(np.float16)
-    np.testing.assert_array_equal(run(graft(model), input=x)["logits"], run(model, input=x)["logits"])

@@ -22,6 +22,13 @@ class Source:
     """The file it came from, None for a model in memory."""
     notes: tuple[str, ...] = ()
     """What was changed on the way in, for the user to know."""
+    untouched: onnx.ModelProto | None = None
+    """A model in memory as it was before it was changed; None where it was not."""
+
+    @property
+    def original(self) -> Path | onnx.ModelProto:
+        """The model as the user gave it, which the grafted one is compared with."""
+        return self.path or self.untouched or self.proto
 
     @property
     def name(self) -> str:

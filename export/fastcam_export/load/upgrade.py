@@ -13,7 +13,7 @@ from onnx_ir.passes.common import InlinePass
 
 from ..authoring import MIN_OPSET
 from ..errors import GraftError, LoadError
-from .messages import reads
+from .messages import messages, reads
 from .source import Source
 from .view import refuse_unseen, view
 
@@ -22,6 +22,8 @@ SOFTMAX = ("Softmax", "LogSoftmax")
 RESHAPING = ("Flatten", "Identity", "Reshape", "Squeeze")
 FLOAT32_ONLY = ("AveragePool", "Conv", "Gemm", "GlobalAveragePool", "MatMul", "ReduceMean")
 """Operators that onnxruntime has no half-precision kernels of for the processor, and computes in float32."""
+RESIZE_MODES_OPSET = 11
+"""From here on Resize says how it places and rounds pixels."""
 FUNCTION_IR_VERSION = 8
 """Local functions came with this version of the file format."""
 
@@ -35,6 +37,7 @@ def upgrade(source: Source) -> Source:
     """
     _refuse_grafted(source)
     refuse_unseen(source)
+    given = source.proto
     if source.proto.functions:
         # A tap may lie inside a function, where no output can reach it.
         proto = ir.to_proto(_inlined(source))
@@ -43,6 +46,8 @@ def upgrade(source: Source) -> Source:
     source = _upgrade_opset(source)
     _drop_weights_from_inputs(source.proto)
     source.proto.ir_version = max(source.proto.ir_version, FUNCTION_IR_VERSION)
+    if source.path is None and source.proto is not given:
+        source = replace(source, untouched=given)
     return source
 
 
@@ -101,6 +106,8 @@ def _upgrade_opset(source: Source) -> Source:
             f"opset {opset} cannot be upgraded to {MIN_OPSET}, which the graft needs: {reason}"
         ) from error
     _restore(proto, source.proto)
+    if opset < RESIZE_MODES_OPSET:
+        _keep_resize_modes(proto)
     _keep_softmax_whole(proto.graph)
     return replace(source, proto=proto, notes=(*source.notes, f"opset {opset} upgraded to {MIN_OPSET}"))
 
@@ -111,6 +118,17 @@ def _restore(proto: onnx.ModelProto, original: onnx.ModelProto) -> None:
         proto.metadata_props.extend(original.metadata_props)
     proto.producer_name, proto.producer_version = original.producer_name, original.producer_version
     proto.doc_string = original.doc_string
+
+
+def _keep_resize_modes(proto: onnx.ModelProto) -> None:
+    """Upsample and the first Resize knew one way to place and round pixels. The converter leaves that to the
+    defaults of later versions, which are others."""
+    modes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    for node in messages(proto.graph):
+        if isinstance(node, onnx.NodeProto) and node.op_type == "Resize":
+            present = {attribute.name for attribute in node.attribute}
+            missing = [name for name in modes if name not in present]
+            node.attribute.extend(onnx.helper.make_attribute(name, modes[name]) for name in missing)
 
 
 def _keep_softmax_whole(graph: onnx.GraphProto) -> None:
