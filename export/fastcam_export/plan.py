@@ -41,7 +41,7 @@ def plan(source: Source, options: Options) -> Plan:
     """
     model = view(source)
     ends = find_ends(model, options.input_shape)
-    shapes = concrete_shapes(model, ends, source.path.resolve().parent if source.path is not None else None)
+    shapes = concrete_shapes(model, ends, source.path.parent if source.path is not None else None)
     if options.taps == "auto":
         taps = find_taps(ends, shapes)
     else:

@@ -20,13 +20,12 @@ def float_activation(branch: Branch, value: ir.Value, where: str) -> ir.Value:
     an operator that changes nothing (LeakyRelu of slope 1): CPUs compute half-precision networks in
     float32, and a Cast straight from the tap would make onnxruntime round the network there too.
     """
-    producer = value.producer()
+    producer, dtype = value.producer(), value.dtype
     if producer is not None and producer.op_type == "DequantizeLinear":
-        axis = producer.attributes.get_int("axis", 1)
-        value = branch.node("DequantizeLinear", *producer.inputs, name=f"{where}/dequantized", axis=axis)
-        dtype = producer.inputs[1].dtype if producer.inputs[1] is not None else None
-    else:
-        dtype = value.dtype
+        scale = producer.inputs[1]
+        dtype = dtype or (scale.dtype if scale is not None else None)
+        attributes = {name: attribute.value for name, attribute in producer.attributes.items()}
+        value = branch.node("DequantizeLinear", *producer.inputs, name=f"{where}/dequantized", **attributes)
     if dtype == ir.DataType.FLOAT16:
         value = branch.node("LeakyRelu", value, name=f"{where}/half", alpha=1.0)
     if dtype in (ir.DataType.FLOAT16, ir.DataType.BFLOAT16, ir.DataType.DOUBLE):
@@ -40,17 +39,21 @@ def pre_activation(branch: Branch, tap: Tap, where: str) -> ir.Value:
     Raises:
         GraftError: The tap is not the result of an activation, or of a concatenation of such.
     """
-    return float_activation(branch, _before(branch, tap.value, tap.name, where), where)
+    return _before(branch, tap.value, tap.name, where)
 
 
 def _before(branch: Branch, value: ir.Value, tap: str, where: str) -> ir.Value:
     node = value.producer()
     if node is not None and node.op_type in ACTIVATIONS and node.inputs[0] is not None:
-        return node.inputs[0]
+        return float_activation(branch, node.inputs[0], where)
     if node is not None and node.op_type in ("Mul", "Add") and (source := _gated(node)) is not None:
-        return source
+        return float_activation(branch, source, where)
     if node is not None and node.op_type == "Concat":
-        parts = [_before(branch, part, tap, where) for part in node.inputs if part is not None]
+        parts = [
+            _before(branch, part, tap, f"{where}/part_{i}")
+            for i, part in enumerate(node.inputs, start=1)
+            if part is not None
+        ]
         return branch.node("Concat", *parts, name=f"{where}/before", axis=node.attributes.get_int("axis", 1))
     operator = node.op_type if node is not None else "input"
     raise GraftError(

@@ -43,6 +43,23 @@ def test_external_weights_and_a_hidden_shape(
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
 
 
+def test_weights_behind_links(tmp_path: Path) -> None:
+    """A cache of downloaded models keeps the files in one folder, under other names, and links to them."""
+    model, x = small_cnn(), picture(1, 3, 64, 64)
+    hide_a_shape(model)
+    expected = run(graft(model), input=x)
+    blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshot"
+    blobs.mkdir()
+    snapshot.mkdir()
+    onnx.save(model, blobs / "m.onnx", save_as_external_data=True, location="m.bin", size_threshold=100)
+    for blob, name in (("aaaa", "m.onnx"), ("bbbb", "m.bin")):
+        (blobs / name).rename(blobs / blob)
+        (snapshot / name).symlink_to(blobs / blob)
+    export(snapshot / "m.onnx", tmp_path / "o.onnx")
+    for name, values in run(tmp_path / "o.onnx", input=x).items():
+        np.testing.assert_array_equal(values, expected[name], err_msg=name)
+
+
 def with_branch() -> onnx.ModelProto:
     """`small_cnn` of the picture, or of its double where it holds a value above 2."""
     model = small_cnn()

@@ -73,3 +73,21 @@ def test_inputs_that_share_their_free_dimensions(hidden: bool) -> None:
     grafted = run(graft(model, input_shape=[2, 3, 64, 64]), **feeds)
     np.testing.assert_array_equal(grafted["logits"], run(model, **feeds)["logits"])
     assert grafted["saliency_map"].shape == (2, 48, 80)
+
+
+@pytest.mark.parametrize(
+    ("end", "kind"),
+    [
+        ("logits = Identity (raw)", "logits"),
+        ("logits = Softmax <axis=1> (raw)", "probabilities"),
+        ("p = Sigmoid (raw) q = QuantizeLinear (p, s) logits = DequantizeLinear (q, s)", "probabilities"),
+        ("q = QuantizeLinear (raw, s) logits = DequantizeLinear (q, s)", "logits"),
+    ],
+)
+def test_what_the_scores_are(end: str, kind: str) -> None:
+    """Told by the file, so that no runtime takes the softmax of probabilities."""
+    model = small_cnn()
+    model.graph.node[-1].output[0] = "raw"
+    model.graph.node.extend(onnx.parser.parse_graph(f"g (float raw) => (float logits) {{ {end} }}").node)
+    add_weights(model, s=np.float32(1 / 256))
+    assert metadata_of(graft(model)).scores_are == kind

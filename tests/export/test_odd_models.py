@@ -10,7 +10,7 @@ import pytest
 from fastcam_export import export, graft
 from fastcam_export.errors import LoadError
 from fastcam_runtime.cli import main
-from networks import small_cnn, take_weights
+from networks import add_weights, small_cnn, take_weights
 from onnx import TensorProto, helper, numpy_helper
 from running import metadata_of, picture, run
 
@@ -49,6 +49,25 @@ def test_a_negative_dimension_is_free() -> None:
     grafted = graft(model, outputs=EVERYTHING, labels=names)
     assert metadata_of(grafted).labels == tuple(names)
     for name, values in run(grafted, input=x).items():
+        np.testing.assert_array_equal(values, expected[name], err_msg=name)
+
+
+def test_a_half_precision_network_that_dequantises_by_a_constant_node() -> None:
+    model = small_cnn("float16[1,3,64,64] input", dtype=np.float16, opset=19)
+    model.ir_version = 9
+    for node in [node for node in model.graph.node if node.op_type == "Relu"]:
+        (x,), (y,) = node.input, node.output
+        quantise = helper.make_node("QuantizeLinear", [x, "scale", "zero"], [f"{y}_q"])
+        node.CopyFrom(helper.make_node("DequantizeLinear", [f"{y}_q", "scale", "zero"], [y]))
+        model.graph.node.insert(list(model.graph.node).index(node), quantise)
+    add_weights(model, zero=np.uint8(0))
+    given, x = onnx.ModelProto(), picture(1, 3, 64, 64).astype(np.float16)
+    given.CopyFrom(model)
+    add_weights(given, scale=np.float16(0.02))
+    value = numpy_helper.from_array(np.float16(0.02))
+    model.graph.node.insert(0, helper.make_node("Constant", [], ["scale"], value=value))
+    expected = run(graft(given), input=x)
+    for name, values in run(graft(model), input=x).items():
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
 
 

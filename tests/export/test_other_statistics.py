@@ -6,13 +6,16 @@ import functools
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from fastcam_export import GraftError, graft
 from fastcam_export.statistics import PRE_ACTIVATION, STATISTICS, statistic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import network, small_cnn
+from oracle import method
 from oracle import statistics as oracle
+from running import run
 from scipy.special import log_ndtr
 from steps import StepRunner
 
@@ -190,6 +193,39 @@ def test_every_statistic_grafts(name: str) -> None:
     grafted = graft(small_cnn(), statistic=name, normalize="range", outputs=["saliency_map", "scales"])
     taps = sorted(node.input[0] for node in grafted.graph.node if node.name.endswith(f"/{name}"))
     assert taps == (["c1", "c2", "c3"] if name in PRE_ACTIVATION else ["a1", "a2", "a3"])
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-5), (np.float16, 1e-3)])
+def test_what_lies_before_a_concatenation_of_activations(dtype: type, tolerance: float) -> None:
+    """As in an Inception block: concatenations inside one another, and half precision.
+
+    onnxruntime computes that in float32, and rounds only what the oracle here reads of it.
+    """
+    random = np.random.default_rng(0)
+    kind = {np.float32: "float", np.float16: "float16"}[dtype]
+    model = network(
+        """
+        c1 = Conv <strides=[2,2]> (input, w)
+        c2 = Conv <strides=[2,2]> (input, v)
+        a1 = Relu (c1)
+        a2 = Relu (c2)
+        inner = Concat <axis=1> (a1, a2)
+        both = Concat <axis=1> (a2, inner)
+        pooled = GlobalAveragePool (both)
+        logits = Flatten (pooled)
+        """,
+        inputs=f"{kind}[1,3,32,32] input", output=f"{kind}[1,24] logits",
+        **{name: random.standard_normal((8, 3, 3, 3)).astype(dtype) for name in "wv"},
+    )  # fmt: skip
+    x = random.standard_normal((1, 3, 32, 32)).astype(dtype)
+    plain = onnx.ModelProto()
+    plain.CopyFrom(model)
+    plain.graph.output.extend(onnx.ValueInfoProto(name=name) for name in ("c1", "c2"))
+    before = run(plain, input=x)
+    parts = [before[name].astype(np.float32) for name in ("c2", "c1", "c2")]
+    expected = method.stretch(oracle.truncnormal(np.concatenate(parts, axis=1))[0])
+    grafted = graft(model, statistic="truncnormal_mean", normalize="range", outputs="scales")
+    np.testing.assert_allclose(run(grafted, input=x)["saliency_scale_1"], expected, atol=tolerance)
 
 
 def test_a_tap_without_an_activation_has_nothing_before_it() -> None:

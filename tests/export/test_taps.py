@@ -237,6 +237,24 @@ def test_a_quantised_graph_is_tapped_behind_dequantisation() -> None:
     assert [(tap.name, tap.nonnegative) for tap in taps] == [("d1", True), ("sum", True)]
 
 
+@pytest.mark.parametrize("before", ["c1", "c2"], ids=["in front", "in the middle"])
+def test_scales_behind_a_branch(before: str) -> None:
+    """An `If` captures what it reads: the picture passes through it all the same."""
+    model = small_cnn()
+    node = next(node for node in model.graph.node if node.output[0] == before)
+    entering, node.input[0] = node.input[0], "chosen"
+    bodies = {
+        name: onnx.parser.parse_graph(f"{name} () => (float[] {name}) {{ {name} = {operator} ({entering}) }}")
+        for name, operator in (("same", "Identity"), ("negated", "Neg"))
+    }
+    branch = onnx.helper.make_node(
+        "If", ["flag"], ["chosen"], then_branch=bodies["same"], else_branch=bodies["negated"]
+    )
+    model.graph.node.insert(list(model.graph.node).index(node), branch)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(True), "flag"))
+    assert found(model) == [("a1", 8, 32), ("a2", 12, 16), ("a3", 16, 8)]
+
+
 def test_taps_by_name_override_the_rule() -> None:
     assert found(small_cnn(), taps=["a1", "c3"]) == [("a1", 8, 32), ("c3", 16, 8)]
     assert found(small_cnn(), taps="a2") == [("a2", 12, 16)]
@@ -282,6 +300,9 @@ def test_two_branches_without_a_dominator_fall_back_and_say_so() -> None:
         ("h = HardSigmoid (c) a = Mul (c, h)", False, None),
         ("t = Add (c, three) u = Clip (t, low, high) v = Mul (c, u) a = Div (v, high)", False, None),
         ("a = Max (c, low)", True, None),
+        ("r = Relu (c) a = Min (r, high)", True, 6.0),
+        ("k = Clip (c, low, high) a = Min (k, three)", True, 3.0),
+        ("l = LeakyRelu (c) a = Min (l, high)", False, None),
         ("a = ThresholdedRelu (c)", True, None),
         ("a = LeakyRelu (c)", False, None),
         ("r = Relu (c) a = LRN <size=3> (r)", True, None),

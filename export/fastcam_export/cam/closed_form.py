@@ -6,6 +6,8 @@ With w the row, gapₖ the mean of channel k and g = w/HW: Grad-CAM's weights ar
 
 from __future__ import annotations
 
+import math
+
 import onnx_ir as ir
 
 from ..authoring import Ops, Step, make_function
@@ -59,13 +61,22 @@ def gap_gradcam_plus_plus(opset: int, epsilon: float, known: Features, gap_rank:
     def body(op: Ops, a: ir.Value, gap: ir.Value, w: ir.Value) -> ir.Value:
         offset = None
         if epsilon:
-            pixels = op.Cast(op.Div(op.Size(a), op.Size(w)), to=ir.DataType.FLOAT)
+            pixels = _pixels(op, a, known)
             offset = op.Mul(op.Mul(pixels, pixels), op.attribute("epsilon"))
         means = gap if gap_rank == 2 else op.Flatten(gap, axis=1)
         return weighted_sum(op, a, alpha_relu(op, w, means, offset, known), known)
 
     doc = "Grad-CAM++ of a GlobalAveragePool–Linear head, w the class's weights."
     return with_epsilon("GapGradCamPlusPlus", opset, ["A", "gap", "w"], body, epsilon, doc)
+
+
+def _pixels(op: Ops, a: ir.Value, known: Features) -> ir.Value | float:
+    """HW. Not by the size of the weights, of which one image may have several rows."""
+    if known.size is not None:
+        return float(math.prod(known.size))
+    return op.Cast(
+        op.reduce("ReduceProd", op.Slice(op.Shape(a), [2], [4]), [0], keepdims=False), to=ir.DataType.FLOAT
+    )
 
 
 def _is_global_mean(node: ir.Node) -> bool:

@@ -8,15 +8,10 @@ import onnx_ir as ir
 
 from ..errors import GraftError
 from ..graph.dominators import inputs_of
+from ..graph.ends import FORMAL
 
 FINAL = {"Softmax": "probabilities", "Sigmoid": "probabilities", "LogSoftmax": "log-probabilities"}
 """What a network may end in behind its logits, and what its scores are then."""
-
-FORMAL = frozenset(
-    {"Identity", "Cast", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Transpose"}
-    | {"QuantizeLinear", "DequantizeLinear"}
-)
-"""Operators that change the form of the scores but not their order."""
 
 NO_GRADIENT = frozenset(
     {"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "ConstantOfShape", "Range", "EyeLike", "OneHot"}

@@ -69,7 +69,7 @@ def _kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
         return min(
             _of(node.inputs[0], known), Kind.NON_NEGATIVE if fill is not None and fill >= 0 else Kind.SIGNED
         )
-    if op == "Concat":
+    if op in ("Concat", "Min"):
         return min(_of(value, known) for value in node.inputs)
     if op == "Max" and any(_of(value, known) == Kind.NON_NEGATIVE for value in node.inputs):
         return Kind.NON_NEGATIVE  # Max(x, 0) is a ReLU

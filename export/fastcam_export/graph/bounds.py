@@ -20,6 +20,9 @@ def upper_bound(value: ir.Value | None) -> float | None:
         return clip_limit(node, "max")
     if node.op_type in _UP_TO_ONE:
         return 1.0
+    if node.op_type == "Min":
+        limits = [limit(operand) for operand in node.inputs for limit in (scalar, upper_bound)]
+        return min((limit for limit in limits if limit is not None), default=None)
     return upper_bound(node.inputs[0]) if node.op_type in _KEEPING else None
 
 

@@ -16,7 +16,11 @@ DEFAULT_SIZE = 224
 
 PICTURE_TYPES = (ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.UINT8, ir.DataType.DOUBLE)
 PROBABILITIES = frozenset({"Softmax", "Sigmoid"})
-LOOK_THROUGH = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze", "Identity", "Cast", "Dropout"})
+FORMAL = frozenset(
+    {"Identity", "Cast", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Transpose"}
+    | {"QuantizeLinear", "DequantizeLinear"}
+)
+"""Operators that change the form of the scores but not their order."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def find_ends(model: ir.Model, input_shape: Sequence[int] | None = None) -> Ends
 def scores_are(scores: ir.Value) -> str:
     """`probabilities` where the network ends in a Softmax or Sigmoid, else `logits`."""
     node = scores.producer()
-    while node is not None and node.op_type in LOOK_THROUGH and node.inputs[0] is not None:
+    while node is not None and node.op_type in FORMAL and node.inputs[0] is not None:
         node = node.inputs[0].producer()
     return "probabilities" if node is not None and node.op_type in PROBABILITIES else "logits"
 

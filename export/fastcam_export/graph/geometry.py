@@ -8,6 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from .constants import constant
+from .dominators import inputs_of
 from .ends import Ends
 from .shapes import Shapes
 
@@ -33,7 +34,7 @@ def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
     """The geometry of every tensor on the picture's path, by name."""
     known = {ends.image.name or "": Geometry(ends.layout, (1.0, 1.0), ends.size)}
     for node in ends.path:
-        sources = [known[v.name] for v in node.inputs if v is not None and v.name in known]
+        sources = [known[v.name] for v in inputs_of(node) if v.name in known]
         if not sources:
             continue
         # Of a tensor and its gate (C×1×1), the larger one has the pixels.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from fastcam_runtime.errors import first_line
 from fastcam_runtime.session import WEIGHTS_FOLDER
 
 from ..errors import GraftError
+from ..load.messages import external_tensors
 from .ends import Ends
 from .feeds import make_feeds
 
@@ -88,6 +90,22 @@ def _set_shape(info: onnx.ValueInfoProto, shape: tuple[int, ...]) -> None:
         info.type.tensor_type.shape.dim.add().dim_value = size
 
 
+def _find_weights(proto: onnx.ModelProto, folder: Path) -> str:
+    """Name external weights by where they really lie, and return the folder that holds them all.
+
+    A cache of models may keep them elsewhere, behind links, which onnxruntime follows only from a file.
+    """
+    named = [{entry.key: entry for entry in tensor.external_data} for tensor in external_tensors(proto)]
+    entries = [keys["location"] for keys in named]
+    files = [(folder / entry.value).resolve() for entry in entries]
+    if not files:
+        return str(folder.resolve())
+    root: str = os.path.commonpath([file.parent for file in files])
+    for entry, file in zip(entries, files, strict=True):
+        entry.value = file.relative_to(root).as_posix()
+    return root
+
+
 def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None) -> Found:
     """Run the model once with the wanted tensors as outputs and look at what comes out."""
     proto = ir.to_proto(model)
@@ -97,7 +115,7 @@ def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     if folder is not None:
-        options.add_session_config_entry(WEIGHTS_FOLDER, str(folder))
+        options.add_session_config_entry(WEIGHTS_FOLDER, _find_weights(proto, folder))
     try:
         session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
         feeds = make_feeds(session.get_inputs(), ends.image.name or "", ends.shape, np.zeros)
