@@ -51,6 +51,9 @@ def add_analysis_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--taps", default="auto", metavar="NAMES", help="auto, or tensor names, shallow to deep"
     )
+    command.add_argument(
+        "--scores", metavar="OUTPUT", help="the output with the class scores, where there are several"
+    )
     command.add_argument("--input-shape", metavar="N,C,H,W", help="for dimensions that the model leaves free")
 
 
@@ -66,6 +69,7 @@ def map_options(args: argparse.Namespace) -> dict[str, Any]:
         "resize": args.resize,
         "taps": args.taps,
         "input_shape": args.input_shape,
+        "scores": args.scores,
     }
 
 

@@ -105,4 +105,4 @@ def _sizes(taps: Sequence[TapInfo]) -> str:
 
 
 def _inspect(args: argparse.Namespace) -> None:
-    print(describe(args.model, Options(taps=args.taps, input_shape=args.input_shape)))
+    print(describe(args.model, Options(taps=args.taps, input_shape=args.input_shape, scores=args.scores)))

@@ -30,15 +30,12 @@ from .load import Source
 from .lovi import lovi
 from .metadata import describe_graft
 from .normalize import normalize
-from .options import Options
+from .options import COMBINED_OUTPUTS, Options
 from .plan import Plan, plan
 from .statistics import PRE_ACTIVATION, statistic
 from .tapping import float_activation, pre_activation
 from .taps import Tap
 from .weights import scale_weights
-
-NEED_COMBINED = {"saliency_map", "fastcam", "nonclass"}
-NEED_SCALES = NEED_COMBINED | {"scales", "lovi"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,8 @@ def graft_branch(source: Source, options: Options) -> Grafted:
         GraftError: See `plan`; or an output's name is taken, or a class map cannot be derived.
     """
     found = plan(source, options)
-    scales = thin(found.taps, scale_weights(options.weights, len(found.taps)), options.channel_share)
+    weights = scale_weights(options.weights, len(found.taps))
+    scales = thin(found.taps, weights, options.channel_share if options.scales else 1.0)
     names = output_names(tuple(options.outputs), len(scales.taps))
     _refuse_taken_names(found.model, (*names, *((CLASS_INPUT,) if options.class_maps else ())))
     metadata = describe_graft(source, found, scales, options, names)
@@ -81,7 +79,7 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
     sizes = [found.fixed_size(tap) for tap in scales.taps]
 
     maps: list[ir.Value] = []
-    if asked & NEED_SCALES:
+    if options.scales:
         maps = last_first(
             lambda k, tap: _scale_map(branch, found, tap, f"scale_{k + 1}", options), scales.taps
         )
@@ -94,7 +92,7 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
         by_class["cam"], count = class_activation(branch, found, options, canvas)
 
     combined = None
-    if asked & NEED_COMBINED:
+    if asked.intersection(COMBINED_OUTPUTS):
         step = combine(opset=branch.opset, sizes=sizes, size=canvas.size, weights=scales.weights)
         combined = branch.call(step, *maps, *canvas.size_input, name="combine/map")
         if by_class:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +48,21 @@ def parse_names(text: str) -> tuple[str, ...]:
     """
     for parse in (json.loads, ast.literal_eval):
         try:
-            names = parse(text)
-            if isinstance(names, Mapping):
-                return tuple(str(names[key]) for key in sorted(names, key=int))
+            names = class_names(parse(text))
         except Exception:  # too deep, too large, not hashable, no index: any text may stand there
             continue
-        if isinstance(names, list | tuple):
-            return tuple(str(name) for name in names)
+        if names is not None:
+            return names
     return ()
+
+
+def class_names(given: Any) -> tuple[str, ...] | None:
+    """Class names from a list of them, or a mapping from index to name; None from anything else."""
+    if isinstance(given, Mapping):
+        return tuple(str(given[key]) for key in sorted(given, key=int))
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes):
+        return tuple(str(name) for name in given)
+    return None
 
 
 def resolve_preprocess(

@@ -7,7 +7,7 @@ from fastcam_runtime.contract import ImageInput, Metadata, TapInfo
 
 from .approximate import Scales
 from .errors import GraftError
-from .graph.ends import Ends, scores_are
+from .graph.ends import Ends, other_scores, scores_are
 from .labels import NAMES_KEY, parse_names, resolve_preprocess
 from .load import Source
 from .options import Options
@@ -42,19 +42,22 @@ def describe_graft(
         cam=options.cam if options.class_maps else None,
         preprocess=resolve_preprocess(options.preprocess, own, ends.channels, is_uint8),
         resize=options.resize,
-        labels=_labels(ends, options, own.get(NAMES_KEY, "")),
+        labels=_labels(found, options, own.get(NAMES_KEY, "")),
         source_sha256=source.sha256,
         approximation=scales.approximation,
     )
 
 
-def _labels(ends: Ends, options: Options, names: str) -> tuple[str, ...]:
+def _labels(found: Plan, options: Options, names: str) -> tuple[str, ...]:
     """The user's labels, which must fit; else those of the file, if they do."""
-    classes = _class_count(ends)
+    classes = _class_count(found.ends)
     if options.labels is not None:
         if classes is not None and len(options.labels) != classes:
+            others = other_scores(found.model, found.ends)
+            hint = f"; if the scores are in {' or '.join(others)}, say so with scores" if others else ""
             raise GraftError(
-                f"labels: {len(options.labels)} labels for {classes} classes of {ends.scores.name}"
+                f"labels: {len(options.labels)} labels for {classes} classes of "
+                f"{found.ends.scores.name}{hint}"
             )
         return tuple(options.labels)
     labels = parse_names(names)

@@ -6,7 +6,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,17 @@ from fastcam_runtime.contract import CLASS_OUTPUTS, OUTPUTS, RESIZE, Preprocess,
 from fastcam_runtime.errors import closest
 
 from .errors import GraftError
-from .labels import read_labels
+from .labels import class_names, read_labels
 from .normalize import NORMALIZATIONS
-from .statistics import COMPILED, STATISTICS
+from .statistics import COMPILED, STATISTICS, WITH_EPSILON
 
 SMALLEST_FLOAT32 = 1.2e-38
 """Numbers below this one have fewer digits, or none."""
 CAM_METHODS = ("gradcam++", "gradcam")
+COMBINED_OUTPUTS = ("saliency_map", "fastcam", "nonclass")
+"""Outputs that read the combined map."""
+SCALE_OUTPUTS = (*COMBINED_OUTPUTS, "scales", "lovi")
+"""Outputs that read the scales' maps."""
 _WORDS = {name: word for word in OUTPUTS for name in output_names((word,), scales=0)}
 """The words of `OUTPUTS` by the name that the output has in the file."""
 
@@ -49,6 +53,8 @@ class Options:
     """Added to the denominator of Grad-CAM++ as some code bases do; 0 is the textbook's formula."""
     input_shape: Sequence[int] | None = None
     """N,C,H,W (or N,H,W,C) for dimensions that the model leaves free."""
+    scores: str | None = None
+    """The output with the class scores; None takes the first that looks like it."""
     labels: Sequence[str] | None = None
     """The class names, or the path of a file with them."""
     preprocess: str | Preprocess | Mapping[str, Any] | None = None
@@ -78,11 +84,35 @@ class Options:
         return any(name in CLASS_OUTPUTS for name in self.outputs)
 
     @property
+    def scales(self) -> bool:
+        """Whether an output is made of the scales' maps."""
+        return any(name in SCALE_OUTPUTS for name in self.outputs)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was asked for, but has no effect."""
-        if self.class_maps or self.cam == CAM_METHODS[0]:
-            return ()
-        return (f"cam {self.cam} has no effect: none of {', '.join(CLASS_OUTPUTS)} is among the outputs",)
+        return tuple(
+            f"{name} {getattr(self, name)} has no effect: {reason}"
+            for name, reason in self._idle().items()
+            if getattr(self, name) != _DEFAULTS[name]
+        )
+
+    def _idle(self) -> dict[str, str]:
+        """The options that change nothing beside the others, each with the reason."""
+        idle: dict[str, str] = {}
+        if self.cam != CAM_METHODS[0]:
+            idle["cam_epsilon"] = f"it belongs to {CAM_METHODS[0]}"
+        if self.statistic not in WITH_EPSILON:
+            idle["epsilon"] = f"{self.statistic} takes no logarithm"
+        for names, outputs in (
+            (("cam", "cam_epsilon"), CLASS_OUTPUTS),
+            (("weights",), COMBINED_OUTPUTS),
+            (("statistic", "normalize", "epsilon", "channel_share"), SCALE_OUTPUTS),
+        ):
+            if not set(outputs) & set(self.outputs):
+                reason = f"none of {', '.join(outputs)} is among the outputs"
+                idle |= dict.fromkeys(names, reason)
+        return idle
 
 
 def _one_of(what: str, name: str, known: Sequence[str]) -> None:
@@ -94,6 +124,8 @@ def _split(given: Any) -> tuple[Any, ...]:
     """The words of a text, without the blanks around them; anything else as it is."""
     if isinstance(given, str):
         return tuple(word.strip() for word in given.split(",")) if given.strip() else ()
+    if given is not None and not isinstance(given, Iterable):
+        raise GraftError(f"names are needed, as a list or a text with commas, not {given!r}")
     return tuple(given or ())
 
 
@@ -143,9 +175,18 @@ def _channel_share(given: Any) -> float | tuple[float, ...]:
 
 
 def _labels(given: Any) -> tuple[str, ...] | None:
+    if given is None:
+        return None
     if isinstance(given, str | os.PathLike):
         return read_labels(Path(given))
-    return tuple(given) if given is not None else None
+    try:
+        names = class_names(given)
+    except (TypeError, ValueError):
+        odd = next(key for key in given if not str(key).isdecimal())
+        raise GraftError(f"labels: {odd!r} is no index of a class") from None
+    if names is None:
+        raise GraftError(f"labels must be a file, a list of names or a mapping of indices, not {given!r}")
+    return names
 
 
 def _input_shape(given: Any) -> tuple[int, ...] | None:
@@ -171,3 +212,5 @@ _READ = {
     "labels": _labels,
     "input_shape": _input_shape,
 }
+
+_DEFAULTS = {field.name: field.default for field in fields(Options)}

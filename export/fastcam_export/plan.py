@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from .bilinear import Size
-from .graph.ends import Ends, find_ends
+from .graph.ends import Ends, find_ends, other_scores
 from .graph.geometry import cut_size
 from .graph.shapes import Shapes, concrete_shapes
 from .load import Source
@@ -40,17 +40,25 @@ def plan(source: Source, options: Options) -> Plan:
         GraftError: The model takes no picture, has no usable scale, or a named tap is unknown.
     """
     model = view(source)
-    ends = find_ends(model, options.input_shape)
+    ends = find_ends(model, options.input_shape, options.scores)
     shapes = concrete_shapes(model, ends, source.path.parent if source.path is not None else None)
     if options.taps == "auto":
         taps = find_taps(ends, shapes)
     else:
         taps = named_taps(model, options.taps, ends, shapes)
-    return Plan(model, ends, taps, _notes(ends, shapes))
+    notes = (*_cut_note(ends, shapes), *(_scores_note(model, ends) if options.scores is None else ()))
+    return Plan(model, ends, taps, notes)
 
 
-def _notes(ends: Ends, shapes: Shapes) -> tuple[str, ...]:
+def _cut_note(ends: Ends, shapes: Shapes) -> tuple[str, ...]:
     cut = cut_size(ends, shapes)
     if cut is None:
         return ()
     return (f"the network cuts its picture to {cut[0]}×{cut[1]}: maps of that part cover the whole picture",)
+
+
+def _scores_note(model: ir.Model, ends: Ends) -> tuple[str, ...]:
+    others = other_scores(model, ends)
+    if not others:
+        return ()
+    return (f"'{ends.scores.name}' is taken for the class scores; others can be named: {', '.join(others)}",)

@@ -139,8 +139,12 @@ def test_a_head_with_an_unknown_operator_names_it_and_what_still_works() -> None
 
 @pytest.mark.parametrize(
     ("head", "shape"),
-    [("logits = Conv (a, w5)", "1×5×32×32"), ("p = GlobalAveragePool (a) logits = Squeeze (p)", "16")],
-    ids=["segmentation", "no batch"],
+    [
+        ("logits = Conv (a, w5)", "1×5×32×32"),
+        ("p = GlobalAveragePool (a) logits = Squeeze (p)", "16"),
+        ("p = GlobalAveragePool (a) f = Flatten (p) logits = Transpose (f)", "16×1"),
+    ],
+    ids=["segmentation", "no batch", "classes first"],
 )
 def test_scores_that_are_not_one_per_class(head: str, shape: str) -> None:
     model = network(

@@ -91,3 +91,20 @@ def test_what_the_scores_are(end: str, kind: str) -> None:
     model.graph.node.extend(onnx.parser.parse_graph(f"g (float raw) => (float logits) {{ {end} }}").node)
     add_weights(model, s=np.float32(1 / 256))
     assert metadata_of(graft(model)).scores_are == kind
+
+
+def test_the_check_shows_the_network_what_its_preprocessing_gives() -> None:
+    """A network that starts with a root has no answer for values below 0."""
+    model = small_cnn()
+    model.graph.node.insert(0, helper.make_node("Sqrt", ["input"], ["root"]))
+    model.graph.node[1].input[0] = "root"
+    graft(model, preprocess="unit")
+    with pytest.raises(GraftError, match="not finite"):
+        graft(model, preprocess="signed")
+
+
+def test_an_output_without_a_shape() -> None:
+    """onnx's checker refuses it, onnxruntime does not."""
+    model, x = small_cnn(), picture(1, 3, 64, 64)
+    model.graph.output.append(onnx.ValueInfoProto(name="a3"))
+    np.testing.assert_array_equal(run(graft(model), input=x)["a3"], run(model, input=x)["a3"])

@@ -52,6 +52,22 @@ def test_a_negative_dimension_is_free() -> None:
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
 
 
+@pytest.mark.parametrize("freed", [(0,), (2, 3), (0, 2, 3)], ids=["batch", "size", "both"])
+def test_shapes_left_over_from_before_a_dimension_was_freed(freed: tuple[int, ...]) -> None:
+    """Somebody edits the input; the shapes inside, and that of the output, are still the old ones."""
+    model = onnx.shape_inference.infer_shapes(small_cnn())
+    assert model.graph.output[0].type.tensor_type.shape.dim[0].dim_value == 1
+    for axis in freed:
+        model.graph.input[0].type.tensor_type.shape.dim[axis].dim_param = "NCHW"[axis]
+    shape = np.where([axis in freed for axis in range(4)], (3, 3, 48, 80), (1, 3, 64, 64))
+    grafted = graft(model, outputs=EVERYTHING, input_shape=[1, 3, 64, 64])
+    clean = graft(small_cnn("float[N,3,H,W] input"), outputs=EVERYTHING)
+    x = picture(*shape)
+    expected = run(clean, input=x)
+    for name, values in run(grafted, input=x).items():
+        np.testing.assert_allclose(values, expected[name], atol=1 if values.dtype == np.uint8 else 1e-5)
+
+
 def test_a_half_precision_network_that_dequantises_by_a_constant_node() -> None:
     model = small_cnn("float16[1,3,64,64] input", dtype=np.float16, opset=19)
     model.ir_version = 9

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from fastcam_export import GraftError, Options, export, graft
+from fastcam_export.errors import LoadError
 from fastcam_export.labels import read_labels
 from fastcam_runtime.cli import main
 from fastcam_runtime.contract import METADATA_KEY, Metadata
@@ -61,6 +62,13 @@ def test_a_files_own_names_that_are_none(names: str, tmp_path: Path) -> None:
     path.write_text(names if names[0] in "[{" else "\n")
     with pytest.raises(GraftError, match=r"no labels in .*labels\.txt"):
         graft(small_cnn(), labels=path)
+
+
+@pytest.mark.parametrize(
+    "labels", [list(LABELS), np.array(LABELS), dict(enumerate(LABELS)), dict(reversed([*enumerate(LABELS)]))]
+)
+def test_labels_may_be_a_list_or_a_mapping(labels: Any) -> None:
+    assert metadata_of(graft(small_cnn(), labels=labels)).labels == LABELS
 
 
 @pytest.mark.parametrize("weights", ["1,2,4", "1, 2, 4", [1, 2, 4], np.array([1, 2, 4])])
@@ -120,6 +128,10 @@ def test_numbers_of_numpy_are_numbers() -> None:
         ({"input_shape": [1, 3, 64.5, 64]}, "input shape [1, 3, 64.5, 64]: four whole numbers are needed"),
         ({"input_shape": 224}, "input shape 224: four whole numbers are needed, such as 1,3,224,224"),
         ({"input_shape": "-1,3,64,64"}, "input shape -1,3,64,64: four positive numbers are needed"),
+        ({"outputs": 5}, "names are needed, as a list or a text with commas, not 5"),
+        ({"labels": 5}, "labels must be a file, a list of names or a mapping of indices, not 5"),
+        ({"labels": {"x": "a"}}, "labels: 'x' is no index of a class"),
+        ({"taps": 5}, "names are needed, as a list or a text with commas, not 5"),
         ({"taps": []}, "taps is empty: name tensors, shallow to deep, or auto"),
         ({"taps": " "}, "taps is empty"),
         ({"taps": "a1,a2,a1"}, "taps: 'a1' is named twice"),
@@ -166,6 +178,83 @@ def test_negative_numbers_reach_their_check(
 ) -> None:
     assert exported(tmp_path, *argv)[0] == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "idle"),
+    [
+        ({"cam_epsilon": 1e-7, "outputs": "cam"}, ""),
+        ({"cam_epsilon": 1e-7, "outputs": "cam", "cam": "gradcam"}, "cam_epsilon 1e-07: it belongs to"),
+        ({"cam_epsilon": 1e-7}, "cam_epsilon 1e-07: none of cam, fastcam, nonclass is among the outputs"),
+        ({"epsilon": 0.1, "statistic": "std"}, "epsilon 0.1: std takes no logarithm"),
+        ({"epsilon": 0.1, "statistic": "shannon"}, ""),
+        ({"weights": "equal", "outputs": "cam,fastcam"}, ""),
+        ({"weights": "equal", "outputs": "lovi"}, "weights equal: none of saliency_map, fastcam, noncl"),
+        ({"statistic": "max", "outputs": "cam"}, "statistic max: none of saliency_map, fastcam, noncl"),
+        ({"normalize": "range", "outputs": "cam"}, "normalize range: none of saliency_map, fastcam, noncl"),
+        ({"channel_share": 0.5, "outputs": "cam"}, "channel_share 0.5: none of saliency_map, fastcam"),
+        ({"channel_share": 0.5, "outputs": "scales"}, ""),
+    ],
+)  # fmt: skip
+def test_what_has_no_effect_is_noted(options: dict[str, Any], idle: str, tmp_path: Path) -> None:
+    """And really has none: the file is the same without it."""
+    done = export(small_cnn(), tmp_path / "a.onnx", **options)
+    assert len(done.notes) == bool(idle)
+    if idle:
+        assert done.notes[0].replace(" has no effect", "").startswith(idle)
+        name = idle.split()[0]
+        export(small_cnn(), tmp_path / "b.onnx", **{k: v for k, v in options.items() if k != name})
+        a, b = (onnx.load(tmp_path / f"{letter}.onnx").graph for letter in "ab")
+        assert a == b
+        assert done.metadata.approximation == ""
+
+
+def with_embedding() -> onnx.ModelProto:
+    """`small_cnn` with its pooled features as an output in front of the logits, and a fixed vector behind."""
+    model = small_cnn()
+    info = onnx.helper.make_tensor_value_info
+    model.graph.output.insert(0, info("flat", onnx.TensorProto.FLOAT, ["N", 16]))
+    model.graph.node.append(onnx.helper.make_node("Identity", ["w4"], ["fixed"]))
+    model.graph.output.append(info("fixed", onnx.TensorProto.FLOAT, [10, 16]))
+    return model
+
+
+def test_the_scores_may_be_named(tmp_path: Path) -> None:
+    done = export(with_embedding(), tmp_path / "out.onnx", scores="logits", labels=LABELS, outputs="cam")
+    assert (done.metadata.scores, done.metadata.labels, done.notes) == ("logits", LABELS, ())
+    done = export(with_embedding(), tmp_path / "out.onnx")
+    assert done.metadata.scores == "flat"
+    assert done.notes == ("'flat' is taken for the class scores; others can be named: logits",)
+    for options, message in (
+        (
+            {"scores": "logit"},
+            "no output named 'logit'; closest: logits, flat; there are flat, logits",
+        ),
+        ({"scores": "fixed"}, "the output 'fixed' does not follow from the picture: it holds no scores"),
+        (
+            {"labels": LABELS},
+            "10 labels for 16 classes of flat; if the scores are in logits, say so",
+        ),
+    ):
+        with pytest.raises(GraftError) as refusal:
+            graft(with_embedding(), **options)
+        assert message in str(refusal.value)
+
+
+def test_the_scores_may_be_named_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "plain.onnx"
+    onnx.save(with_embedding(), source)
+    assert main(["inspect", str(source), "--scores", "logits"]) == 0
+    assert "scores  logits  logits" in capsys.readouterr().out
+    assert main(["export", str(source), str(tmp_path / "out.onnx"), "--scores", "logits"]) == 0
+    assert metadata_of(onnx.load(tmp_path / "out.onnx")).scores == "logits"
+
+
+def test_an_example_is_for_torch_models() -> None:
+    with pytest.raises(LoadError, match="an example input is for torch models"):
+        graft(small_cnn(), example=np.zeros((1, 3, 64, 64)))
 
 
 def test_a_class_map_that_nobody_asked_for_is_noted(

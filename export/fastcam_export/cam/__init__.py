@@ -76,7 +76,7 @@ def class_activation_map(
     logits, _ = find_logits(scores)
     head = find_head(branch.model.graph, tap, logits)
     infer_head(branch.model.graph, head, tap_shape)
-    _check_scores(scores, static_dims(logits))
+    _check_scores(scores, static_dims(logits), (static_dims(tap) or (None,))[0])
     known = Features(_fixed_size(tap), nonnegative)
     values = float_activation(branch, logits, "cam/logits")
     selected = branch.call(select_class(branch.opset, logits), wanted_class, values, name="cam/class")
@@ -86,8 +86,11 @@ def class_activation_map(
     return ClassActivationMap(_closed_form(branch, head, layer, selected, method, epsilon, known), True)
 
 
-def _check_scores(scores: ir.Value, dims: tuple[int | None, ...] | None) -> None:
-    if dims is not None and (len(dims) < 2 or sum(d != 1 for d in dims[1:]) > 1):
+def _check_scores(scores: ir.Value, dims: tuple[int | None, ...] | None, batch: int | None) -> None:
+    if dims is None:
+        return
+    one_per_picture = len(dims) > 1 and (None in (dims[0], batch) or dims[0] == batch)
+    if not one_per_picture or sum(d != 1 for d in dims[1:]) > 1:
         shape = "×".join("?" if d is None else str(d) for d in dims)
         raise GraftError(f"no class map: '{scores.name}' is {shape}, not one score per class (N×classes)")
 

@@ -53,28 +53,42 @@ class Ends:
         return height, width
 
 
-def find_ends(model: ir.Model, input_shape: Sequence[int] | None = None) -> Ends:
+def find_ends(
+    model: ir.Model, input_shape: Sequence[int] | None = None, scores_name: str | None = None
+) -> Ends:
     """Find the picture's input and the scores.
 
-    The picture is the first input of rank 4 that reaches an output; the scores are the first output
-    that it reaches, one of numbers N×classes (or N×classes×1×1) before any other.
+    The picture is the first input of rank 4 that reaches an output. The scores are the output of that name,
+    else the first one that it reaches, one of numbers N×classes (or N×classes×1×1) before any other.
 
     Raises:
-        GraftError: No input takes a picture, or `input_shape` contradicts the model.
+        GraftError: No input takes a picture, `input_shape` contradicts the model, or there is no such output.
     """
     graph = model.graph
+    outputs = _named_output(graph, scores_name) if scores_name else sorted(graph.outputs, key=_unlike_scores)
     candidates = [v for v in graph.inputs if not v.is_initializer() and _may_be_picture(v, input_shape)]
     for image in candidates:
-        for scores in sorted(graph.outputs, key=_unlike_scores):
+        for scores in outputs:
             path = data_path(image, scores)
             if path:
                 layout, shape = _layout_and_shape(image, input_shape, path)
                 return Ends(image, layout, shape, scores, path)
+    if candidates and scores_name:
+        raise GraftError(f"the output '{scores_name}' does not follow from the picture: it holds no scores")
     listed = ", ".join(f"'{v.name}' {_show(v)}" for v in graph.inputs if not v.is_initializer())
     raise GraftError(
         "no image input: looked for a float or uint8 input N×C×H×W or N×H×W×C that reaches an output; "
         f"the model's inputs are {listed or 'none'}"
     )
+
+
+def other_scores(model: ir.Model, ends: Ends) -> list[str]:
+    """Further outputs that the picture reaches and that look like scores, too."""
+    return [
+        value.name or ""
+        for value in model.graph.outputs
+        if value is not ends.scores and not any(_unlike_scores(value)) and data_path(ends.image, value)
+    ]
 
 
 def scores_are(scores: ir.Value) -> str:
@@ -97,6 +111,14 @@ def find_value(model: ir.Model, name: str) -> ir.Value:
     if name not in values:
         raise GraftError(f"no tensor named '{name}'{closest(name, values)}")
     return values[name]
+
+
+def _named_output(graph: ir.Graph, name: str) -> list[ir.Value]:
+    found = [value for value in graph.outputs if value.name == name]
+    if not found:
+        names = [value.name or "" for value in graph.outputs]
+        raise GraftError(f"no output named '{name}'{closest(name, names)}; there are {', '.join(names)}")
+    return found
 
 
 def _may_be_picture(value: ir.Value, input_shape: Sequence[int] | None) -> bool:

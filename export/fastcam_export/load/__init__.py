@@ -38,7 +38,9 @@ def load(
     Raises:
         LoadError: The model cannot be read or exported; the message says why.
     """
-    if isinstance(model, Path) or (isinstance(model, str) and not _names_torch_model(model)):
+    if example is not None and not _is_torch(model):
+        raise LoadError("an example input is for torch models; what is given is an ONNX model")
+    if isinstance(model, Path | str) and not _is_torch(model):
         proto, digest = read(Path(model))
         return upgrade(Source(proto, digest, Path(model)))
     if isinstance(model, bytes):
@@ -59,6 +61,12 @@ def load(
         module = resolve(model) if isinstance(model, str) else model
         proto = export_torch(module, example, input_shape)
     return upgrade(Source(proto, _digest(proto), None))
+
+
+def _is_torch(model: Any) -> bool:
+    if isinstance(model, str):
+        return _names_torch_model(model)
+    return not isinstance(model, Path | bytes | onnx.ModelProto | ir.Model)
 
 
 def _names_torch_model(name: str) -> bool:

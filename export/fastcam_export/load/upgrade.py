@@ -45,6 +45,7 @@ def upgrade(source: Source) -> Source:
         source = replace(source, proto=proto, notes=(*source.notes, "local functions inlined"))
     source = _upgrade_opset(source)
     _drop_weights_from_inputs(source.proto)
+    _drop_stale_shapes(source.proto.graph)
     source.proto.ir_version = max(source.proto.ir_version, FUNCTION_IR_VERSION)
     if source.path is None and source.proto is not given:
         source = replace(source, untouched=given)
@@ -196,3 +197,31 @@ def _drop_weights_from_inputs(proto: onnx.ModelProto) -> None:
     inputs = [value for value in proto.graph.input if value.name not in weights]
     del proto.graph.input[:]
     proto.graph.input.extend(inputs)
+
+
+def _drop_stale_shapes(graph: onnx.GraphProto) -> None:
+    """Forget fixed shapes where an input has a free dimension, and a fixed batch of outputs where it is free.
+
+    They are left over from before somebody freed it, and onnxruntime plans its memory by them. Inference
+    finds again what is still true.
+    """
+    weights = {tensor.name for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in weights]
+    if all(map(_is_fixed, inputs)):
+        return
+    kept = [value for value in graph.value_info if not _is_fixed(value)]
+    del graph.value_info[:]
+    graph.value_info.extend(kept)
+    if any(value.type.tensor_type.shape.dim and not _sizes(value)[0] for value in inputs):
+        for value in filter(_is_fixed, graph.output):
+            for dim in value.type.tensor_type.shape.dim[:1]:
+                dim.Clear()
+
+
+def _is_fixed(value: onnx.ValueInfoProto) -> bool:
+    return value.type.tensor_type.HasField("shape") and all(_sizes(value))
+
+
+def _sizes(value: onnx.ValueInfoProto) -> list[int]:
+    """The dimensions, 0 for those that are free."""
+    return [max(dim.dim_value, 0) for dim in value.type.tensor_type.shape.dim]

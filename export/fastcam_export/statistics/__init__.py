@@ -13,7 +13,7 @@ from ._shannon import shannon
 from ._smoe import smoe
 from ._truncnormal import truncnormal_entropy, truncnormal_mean, truncnormal_std
 
-__all__ = ["COMPILED", "PRE_ACTIVATION", "STATISTICS", "statistic"]
+__all__ = ["COMPILED", "PRE_ACTIVATION", "STATISTICS", "WITH_EPSILON", "statistic"]
 
 _BUILDERS: Mapping[str, Callable[..., Step]] = {
     "smoe": smoe,
@@ -33,6 +33,9 @@ STATISTICS = tuple(_BUILDERS)
 
 COMPILED = "smoe"
 """The statistic that has a compiled kernel."""
+
+WITH_EPSILON = ("smoe", "shannon", "lognormal_mean", "lognormal_entropy")
+"""Statistics that take a logarithm of the activations."""
 
 PRE_ACTIVATION = ("truncnormal_mean", "truncnormal_std", "truncnormal_entropy")
 """Statistics of the tensor before the activation function."""
