@@ -33,7 +33,7 @@ def class_activation(
     wanted = branch.optional_input(CLASS_INPUT, default, (canvas.batch,))
     cam = class_activation_map(
         branch, tap.value, found.ends.scores, wanted, method=options.cam, epsilon=options.cam_epsilon,
-        tap_shape=(None, tap.shape[1], *size), nonnegative=tap.nonnegative,
+        channels=tap.shape[1], size=size, layout=tap.layout, nonnegative=tap.nonnegative,
     )  # fmt: skip
     step = upsample(opset=branch.opset, size_from=size, size_to=canvas.size)
     large = branch.call(step, cam.value, *canvas.size_input, name="cam/upsampled")

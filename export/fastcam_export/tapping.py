@@ -7,9 +7,22 @@ import onnx_ir as ir
 from .branch import Branch
 from .errors import GraftError
 from .graph.activations import NON_NEGATIVE_OPS, SIGNED_OPS
+from .graph.geometry import TO_NCHW
 from .taps import Tap
 
 ACTIVATIONS = NON_NEGATIVE_OPS | SIGNED_OPS | {"Clip"}
+
+
+def tapped(branch: Branch, tap: Tap, where: str) -> ir.Value:
+    """The tensor of a tap as float32, N×C×H×W."""
+    return channels_first(branch, float_activation(branch, tap.value, where), tap.layout, where)
+
+
+def channels_first(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:
+    """A tensor of this layout as N×C×H×W."""
+    if layout == "NCHW":
+        return value
+    return branch.node("Transpose", value, name=f"{where}/channels_first", perm=TO_NCHW)
 
 
 def float_activation(branch: Branch, value: ir.Value, where: str) -> ir.Value:
@@ -39,7 +52,7 @@ def pre_activation(branch: Branch, tap: Tap, where: str) -> ir.Value:
     Raises:
         GraftError: The tap is not the result of an activation, or of a concatenation of such.
     """
-    return _before(branch, tap.value, tap.name, where)
+    return channels_first(branch, _before(branch, tap.value, tap.name, where), tap.layout, where)
 
 
 def _before(branch: Branch, value: ir.Value, tap: str, where: str) -> ir.Value:
@@ -55,6 +68,9 @@ def _before(branch: Branch, value: ir.Value, tap: str, where: str) -> ir.Value:
             if part is not None
         ]
         return branch.node("Concat", *parts, name=f"{where}/before", axis=node.attributes.get_int("axis", 1))
+    if node is not None and node.op_type == "Transpose" and node.inputs[0] is not None:
+        part = _before(branch, node.inputs[0], tap, f"{where}/turned")
+        return branch.node("Transpose", part, name=f"{where}/before", perm=node.attributes.get_ints("perm"))
     operator = node.op_type if node is not None else "input"
     raise GraftError(
         f"'{tap}' has no tensor before its activation: '{value.name}' comes from {operator}; "

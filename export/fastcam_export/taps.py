@@ -57,8 +57,10 @@ class Tap:
     """The tensor that stands for one scale, and why."""
 
     value: ir.Value
+    layout: str
+    """`NCHW`, or `NHWC` where the network activates its last features in that order."""
     shape: tuple[int, ...]
-    """Concrete N×C×H×W for the analysed input."""
+    """Concrete N×C×H×W for the analysed input, whatever the layout."""
     operator: str
     nonnegative: bool
     """Known never to be negative; if not, the statistic sees it through a ReLU."""
@@ -100,22 +102,21 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
             if node.op_type in POOLING or carried:
                 pooled.add(value.name)
             where = geometry.get(value.name)
-            if node.op_type == "QuantizeLinear" or where is None or not _usable(where, ends):
+            shape = shapes.get(value.name, ())  # a sequence has none
+            if node.op_type == "QuantizeLinear" or where is None or len(shape) != 4:
                 continue
-            if len(shapes[value.name]) != 4:
-                continue
-            found.append(
-                Candidate(
-                    value,
-                    shapes[value.name],
-                    where,
-                    kind[value.name],
-                    value.name in dominating,
-                    value.name in pooled,
-                    position > convolutions[0],
-                    position < convolutions[-1],
-                )
+            candidate = Candidate(
+                value,
+                shape,
+                where,
+                kind[value.name],
+                value.name in dominating,
+                value.name in pooled,
+                position > convolutions[0],
+                position < convolutions[-1],
             )
+            if _usable(candidate, ends):
+                found.append(candidate)
     return found
 
 
@@ -165,11 +166,15 @@ def named_taps(model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes
     return taps
 
 
-def _usable(geometry: Geometry, ends: Ends) -> bool:
-    height, width = geometry.size
-    return (
-        geometry.layout == "NCHW" and height * width > 1 and height <= ends.size[0] and width <= ends.size[1]
-    )
+def _usable(candidate: Candidate, ends: Ends) -> bool:
+    height, width = candidate.geometry.size
+    if height * width <= 1 or height > ends.size[0] or width > ends.size[1]:
+        return False
+    if candidate.geometry.layout != "NHWC":
+        return candidate.geometry.layout == "NCHW"
+    # Convolutions write NCHW. Behind them, only an activation on the way to all else is worth a Transpose;
+    # a transposed copy has its original, and a transformer's tokens are no features of a convolution.
+    return candidate.dominator and candidate.kind >= Kind.SIGNED and candidate.operator != "Transpose"
 
 
 def _choose(group: list[Candidate]) -> Tap | None:
@@ -200,7 +205,9 @@ def _tap(candidate: Candidate, why: str, rejected: tuple[str, ...] = ()) -> Tap:
     nonnegative = candidate.kind == Kind.NON_NEGATIVE
     why = f"{why}, {'never negative' if nonnegative else 'signed: seen through a ReLU'}"
     bound = upper_bound(candidate.value) if nonnegative else None
-    return Tap(candidate.value, candidate.shape, candidate.operator, nonnegative, bound, why, rejected)
+    layout = candidate.geometry.layout or "NCHW"
+    shape = tuple(candidate.shape[layout.index(axis)] for axis in "NCHW")
+    return Tap(candidate.value, layout, shape, candidate.operator, nonnegative, bound, why, rejected)
 
 
 def _rejections(group: list[Candidate], chosen: Candidate, most: int = 3) -> tuple[str, ...]:

@@ -7,16 +7,16 @@ computed already.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
 from fastcam_runtime.errors import closest
 
 from ..authoring import Ops
+from ..bilinear import Size
 from ..branch import Branch
 from ..errors import GraftError
-from ..tapping import float_activation
+from ..tapping import channels_first, float_activation
 from .closed_form import find_closed_form, gap_gradcam, gap_gradcam_plus_plus
 from .gradcam import Features, gradcam, gradcam_plus_plus
 from .gradient import head_gradient
@@ -51,20 +51,24 @@ def class_activation_map(
     *,
     method: str = METHODS[0],
     epsilon: float = 0.0,
-    tap_shape: Sequence[int | None] = (None, None, None, None),
+    channels: int | None = None,
+    size: Size = (None, None),
+    layout: str = "NCHW",
     nonnegative: bool = False,
 ) -> ClassActivationMap:
     """Grow the class activation map of one class per image.
 
     Args:
         branch: Gets the nodes `fastcam/cam/…` and the functions that they call.
-        tap: The features A, [N,C,h,w].
+        tap: The features A, [N,C,h,w] or [N,h,w,C].
         scores: The class scores, N×classes, with axes of length 1 or without. A final Softmax, LogSoftmax or
             Sigmoid is looked through: the gradient is that of the logit.
         wanted_class: int64 [N] or [1]: the class, or −1 for the class with the highest score.
         method: One of `METHODS`.
         epsilon: Added to the denominator of Grad-CAM++'s α: 0 in the paper, 1e-7 and 1e-6 elsewhere.
-        tap_shape: The tap's shape, None for free dimensions: used where inference does not find it.
+        channels: The tap's C; None where it is free. Used, like `size`, where inference does not find it.
+        size: The tap's h and w, None where one is free.
+        layout: The tap's, `NCHW` or `NHWC`.
         nonnegative: Whether the tap is known to have no negative values, which saves a few nodes.
 
     Raises:
@@ -75,15 +79,27 @@ def class_activation_map(
         raise GraftError(f"no class map named '{method}'{closest(method, METHODS)}")
     logits, _ = find_logits(scores)
     head = find_head(branch.model.graph, tap, logits)
-    infer_head(branch.model.graph, head, tap_shape)
+    dims = {"N": None, "C": channels, "H": size[0], "W": size[1]}
+    infer_head(branch.model.graph, head, [dims[axis] for axis in layout])
     _check_scores(scores, static_dims(logits), (static_dims(tap) or (None,))[0])
-    known = Features(_fixed_size(tap), nonnegative)
+    known = Features(_fixed_size(tap, layout), nonnegative)
     values = float_activation(branch, logits, "cam/logits")
     selected = branch.call(select_class(branch.opset, logits), wanted_class, values, name="cam/class")
-    layer = find_closed_form(head)
-    if layer is None:
-        return ClassActivationMap(_general(branch, head, selected, method, epsilon, known), False)
-    return ClassActivationMap(_closed_form(branch, head, layer, selected, method, epsilon, known), True)
+    layer = find_closed_form(head, layout)
+    features = channels_first(branch, float_activation(branch, tap, "cam"), layout, "cam")
+    if layer is not None:
+        value = _closed_form(branch, features, layer, selected, method, epsilon, known)
+        return ClassActivationMap(value, any_classes=True)
+    gradient, of_class = _gradient(branch, head, selected)
+    if of_class:
+        features = branch.call(class_channel(branch.opset), features, selected, name="cam/channel")
+    else:
+        gradient = channels_first(branch, gradient, layout, "cam/gradient")
+    if method == "gradcam":
+        step = gradcam(branch.opset, known)
+    else:
+        step = gradcam_plus_plus(branch.opset, epsilon, known)
+    return ClassActivationMap(branch.call(step, features, gradient, name="cam/map"), any_classes=False)
 
 
 def _check_scores(scores: ir.Value, dims: tuple[int | None, ...] | None, batch: int | None) -> None:
@@ -95,14 +111,15 @@ def _check_scores(scores: ir.Value, dims: tuple[int | None, ...] | None, batch: 
         raise GraftError(f"no class map: '{scores.name}' is {shape}, not one score per class (N×classes)")
 
 
-def _fixed_size(tap: ir.Value) -> tuple[int, int] | None:
-    *_, height, width = static_dims(tap) or (None, None)
+def _fixed_size(tap: ir.Value, layout: str) -> tuple[int, int] | None:
+    dims = dict(zip(layout, static_dims(tap) or (), strict=False))
+    height, width = dims.get("H"), dims.get("W")
     return None if height is None or width is None else (height, width)
 
 
 def _closed_form(
     branch: Branch,
-    head: Head,
+    features: ir.Value,
     layer: LinearLayer,
     selected: ir.Value,
     method: str,
@@ -114,7 +131,6 @@ def _closed_form(
     doc = "The weights of the selected class in the last linear layer."
     step, inputs = outline(op, "ClassWeights", layer.rows(op, selected), "w", doc)
     w = branch.call(step, *inputs, name="cam/weights")
-    features = float_activation(branch, head.tap, "cam")
     if method == "gradcam":
         return branch.call(gap_gradcam(branch.opset, known), features, w, name="cam/map")
     gap = float_activation(branch, layer.source, "cam/gap")
@@ -123,18 +139,10 @@ def _closed_form(
     return branch.call(step, features, gap, w, name="cam/map")
 
 
-def _general(
-    branch: Branch, head: Head, selected: ir.Value, method: str, epsilon: float, known: Features
-) -> ir.Value:
-    """SelectClass → HeadGradient → GradCam or GradCamPlusPlus."""
+def _gradient(branch: Branch, head: Head, selected: ir.Value) -> tuple[ir.Value, bool]:
+    """SelectClass → HeadGradient; and whether it is that of the class's own channel alone."""
     op = Ops(branch.opset)
     gradient, of_class = head_gradient(op, head, selected)
     doc = "Gradient of the selected class score with respect to the features."
     step, inputs = outline(op, "HeadGradient", gradient, "g", doc)
-    g = branch.call(step, *inputs, name="cam/gradient")
-    features = float_activation(branch, head.tap, "cam")
-    if of_class:
-        features = branch.call(class_channel(branch.opset), features, selected, name="cam/channel")
-    if method == "gradcam":
-        return branch.call(gradcam(branch.opset, known), features, g, name="cam/map")
-    return branch.call(gradcam_plus_plus(branch.opset, epsilon, known), features, g, name="cam/map")
+    return branch.call(step, *inputs, name="cam/gradient"), of_class

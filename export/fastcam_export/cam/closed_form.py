@@ -24,8 +24,8 @@ BETWEEN = frozenset(
 """What may stand between the pool and the linear layer, and behind the layer, changing no value."""
 
 
-def find_closed_form(head: Head) -> LinearLayer | None:
-    """The linear layer of a head that is pool and layer alone, else None."""
+def find_closed_form(head: Head, layout: str = "NCHW") -> LinearLayer | None:
+    """The linear layer of a head that is pool and layer alone, else None; `layout` is the tap's."""
     value = head.logits
     layer = linear_layer(value, head.path)
     while layer is None:
@@ -40,7 +40,7 @@ def find_closed_form(head: Head) -> LinearLayer | None:
     value = layer.source
     while (node := value.producer()) is not None and node.op_type in BETWEEN and node.inputs[0] is not None:
         value = node.inputs[0]
-    if node is None or node.inputs[0] not in head.twins or not _is_global_mean(node):
+    if node is None or node.inputs[0] not in head.twins or not _is_global_mean(node, layout):
         return None
     return layer
 
@@ -79,16 +79,16 @@ def _pixels(op: Ops, a: ir.Value, known: Features) -> ir.Value | float:
     )
 
 
-def _is_global_mean(node: ir.Node) -> bool:
+def _is_global_mean(node: ir.Node, layout: str) -> bool:
     if node.op_type == "GlobalAveragePool":
-        return True
+        return layout == "NCHW"
     source = node.inputs[0]
     dims = None if source is None else static_dims(source)
     if dims is None or len(dims) != 4:
         return False
     if node.op_type == "ReduceMean":
-        return sorted(reduced_axes(node, 4)) == [2, 3]
-    if node.op_type == "AveragePool":
+        return sorted(reduced_axes(node, 4)) == [layout.index("H"), layout.index("W")]
+    if node.op_type == "AveragePool" and layout == "NCHW":
         kernel = tuple(node.attributes.get_ints("kernel_shape", ()))
         padded = node.attributes.get_string("auto_pad", "NOTSET").startswith("SAME")
         return kernel == dims[2:] and not padded and not any(node.attributes.get_ints("pads", (0,)))
