@@ -7,6 +7,8 @@ import http.client
 import json
 import logging
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -547,6 +549,33 @@ def test_slow_request_is_ended(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> N
             if answer:
                 break
         assert status_of(answer) == 408
+
+
+def test_blanks_in_a_header_take_no_time() -> None:
+    """In a process of its own: a search that goes on for hours would keep every thread from running."""
+    program = """
+from fastcam_runtime.sinks.http_request import Refusal, parse_head
+assert parse_head(b"GET / HTTP/1.1\\r\\nX:" + b" " * 7000 + b"a \\t b\\t ").headers == {"x": "a \\t b"}
+try:
+    parse_head(b"GET / HTTP/1.1\\r\\nX:" + b" " * 7000 + b"\\x01")
+except Refusal as refusal:
+    print(refusal)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("a malformed header\n", "")
+
+
+def test_refused_client_that_goes_on_sending_is_ended(loop: Loop) -> None:
+    with loop.connect() as trickling:
+        trickling.sendall(b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert status_of(trickling.recv(4096)) == 404
+
+        def ended() -> bool:
+            with contextlib.suppress(ConnectionError):
+                trickling.send(b"x")
+            return not loop.sink._server._open  # type: ignore[attr-defined]
+
+        until(ended)
 
 
 def test_clients_that_go_away_print_nothing(loop: Loop, capfd: pytest.CaptureFixture[str]) -> None:
