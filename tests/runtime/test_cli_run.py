@@ -254,6 +254,7 @@ def test_a_photo_stays_until_it_is_closed(graft: Path, tmp_path: Path) -> None:
         printed, _ = process.communicate(timeout=20)
     assert process.returncode == 0
     assert "photo.png: " in printed
+    assert told[-1].endswith("stays until you press Ctrl-C here\n")  # a page has no key for it
 
 
 def test_a_name_that_is_no_utf8(graft: Path, tmp_path: Path) -> None:
