@@ -22,7 +22,7 @@ def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> i
 
     Args:
         choice: Index or text.
-        labels: The labels, in the order of the scores; may be empty.
+        labels: The labels, in the order of the scores; may be empty. What is beyond `count` names no class.
         count: How many classes there are; None if the file does not say.
 
     Raises:
@@ -30,6 +30,7 @@ def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> i
     """
     if not isinstance(choice, int | str | np.integer):
         raise ClassError(f"a class is an index or a label, not {choice!r}")
+    labels = labels[:count]
     if isinstance(choice, str):
         text = choice.strip()
         if list(labels).count(text) == 1:

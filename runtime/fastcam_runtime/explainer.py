@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import time
@@ -19,6 +20,8 @@ from .classes import find_class
 from .errors import FastcamError, ModelError, first_line
 from .model import Model
 from .preprocess import Array, Geometry, Preprocessor
+
+logger = logging.getLogger(__name__)
 
 _DTYPES = {
     "tensor(float)": np.float32,
@@ -128,7 +131,10 @@ class Explainer:
             tensors=_TENSORS,
         )
         scores = next(value for value in session.get_outputs() if value.name == self.metadata.scores)
-        self._class_count = _class_count(scores.shape, self.labels)
+        self._class_count: int | None = None
+        count = _class_count(scores.shape)
+        if count is not None:
+            self._set_class_count(count)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -198,7 +204,19 @@ class Explainer:
                 f"no class can be chosen: {self.model.path} has no class maps; export it again with "
                 f"--outputs {outputs}"
             )
-        return find_class(choice, self.labels, self._class_count)
+        return find_class(choice, self.labels, self._class_count or len(self.labels) or None)
+
+    def _set_class_count(self, count: int) -> None:
+        """Take how many classes there are, from the file or, where that leaves it free, from a frame."""
+        if count != self._class_count:
+            self._class_count = count
+            if self.labels and len(self.labels) != count:
+                logger.warning(
+                    "%s: %d labels for %d classes, so names may be wrong; export it with its own labels",
+                    self.model.path,
+                    len(self.labels),
+                    count,
+                )
 
     def _run(
         self, session: ort.InferenceSession, wanted: Sequence[str], tensor: Array, classes: list[int] | None
@@ -231,6 +249,7 @@ class Explainer:
     ) -> Explanation:
         maps = dict(result)
         logits = maps.pop(self.metadata.scores).reshape(-1)
+        self._set_class_count(logits.size)
         best = int(logits.argmax())
         index = best if index is None else index
         if index >= logits.size:
@@ -274,9 +293,7 @@ def _takes_any_classes(session: ort.InferenceSession) -> bool:
     return any(v.name == contract.CLASS_INPUT and v.shape == [contract.CLASSES] for v in initializers)
 
 
-def _class_count(shape: Sequence[int | str | None], labels: Sequence[str]) -> int | None:
-    """The classes of a scores output N×C or N×C×1×1; the number of labels where the file leaves C free."""
-    sizes = shape[1:]
-    if sizes and all(isinstance(size, int) for size in sizes):
-        return math.prod(size for size in sizes if isinstance(size, int))
-    return len(labels) or None
+def _class_count(shape: Sequence[int | str | None]) -> int | None:
+    """The classes of a scores output N×C or N×C×1×1; None where the file leaves C free."""
+    sizes = [size for size in shape[1:] if isinstance(size, int)]
+    return math.prod(sizes) if sizes and len(sizes) == len(shape) - 1 else None

@@ -147,6 +147,27 @@ def test_without_labels_the_index_is_the_label(folder: Path) -> None:
         explain.explain(picture(), ["red"])
 
 
+@pytest.mark.parametrize("told_by_the_file", [True, False])
+def test_more_labels_than_classes(
+    folder: Path, told_by_the_file: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = make_graft(labels=(*LABELS, "surplus"))
+    if not told_by_the_file:
+        for index in (0, 1):
+            model.graph.output[0].type.tensor_type.shape.dim[index].dim_param = f"free_{index}"
+    path = folder / "surplus.onnx"
+    onnx.save(model, path)
+    explain = Explainer(path, threads=1)
+    for _ in range(2):
+        assert explain(picture()).label == LABELS[0]
+    assert [record.message for record in caplog.records] == [
+        f"{path}: 4 labels for 3 classes, so names may be wrong; export it with its own labels"
+    ]
+    for choice in ("surplus", "surp", 3):
+        with pytest.raises(ClassError, match="no class"):
+            explain.class_index(choice)
+
+
 def test_an_explanation_cannot_be_changed(graft: Path) -> None:
     explanation = Explainer(graft, threads=1)(picture())
     with pytest.raises(dataclasses.FrozenInstanceError):
