@@ -60,8 +60,10 @@ def open_source(
         from .capture import open_stream
 
         return open_stream(uri, options)
+    from .capture import without_password
+
     raise SourceError(
-        f"{uri}: no source of the kind {scheme}://; there are "
+        f"{without_password(uri)}: no source of the kind {scheme}://; there are "
         f"{', '.join(known + '://' for known in SCHEMES)}{closest(scheme, SCHEMES)}"
     )
 
