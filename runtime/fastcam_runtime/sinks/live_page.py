@@ -112,6 +112,8 @@ class LivePage(Sink):
                 if newest is not None:
                     shown, jpeg = newest
                     connection.sendall(_part(jpeg))
+                elif _is_gone(connection):
+                    return
         finally:
             self._viewers.release()
 
@@ -195,6 +197,17 @@ def _parse_changes(body: bytes) -> dict[str, Any]:
         if not isinstance(value, _CHANGES[key]):
             raise SinkError(f"{key} cannot be {json.dumps(value)[:40]}")
     return changes
+
+
+def _is_gone(connection: socket.socket) -> bool:
+    """Whether the client has ended the connection; whatever else it sends is passed over."""
+    connection.setblocking(False)
+    try:
+        return not connection.recv(4096)
+    except BlockingIOError:
+        return False
+    finally:
+        connection.settimeout(SEND_SECONDS)
 
 
 def _part(jpeg: bytes) -> bytes:
