@@ -35,6 +35,8 @@ from .views import VIEWS, available_views, output_of
 logger = logging.getLogger(__name__)
 
 _DEFAULT_FPS = 30.0
+_PHOTOS_FPS = 1.0
+"""Rates of a recording where the source has none."""
 _LONGEST_LABEL = 80
 
 _DESCRIPTION = """\
@@ -93,7 +95,9 @@ def add_parser(commands: Any) -> None:
     frames.add_argument(
         "--size", type=parse_size, metavar="WxH", help="frame size, e.g. 640x480 (the source's own)"
     )
-    frames.add_argument("--fps", type=float, help="rate asked of a camera; limit for a file")
+    frames.add_argument(
+        "--fps", type=float, help="rate of a camera, a recording of photos (1), or at most of a video"
+    )
     frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="turn the frames")
     frames.add_argument("--loop", action="store_true", help="begin a file again at its end")
     frames.add_argument("--frames", type=int, metavar="N", help="end after N frames")
@@ -144,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
             opened.enter_context(
                 open_sink(
                     uri,
-                    fps=source.fps or _DEFAULT_FPS,
+                    fps=source.fps or (_PHOTOS_FPS if source.stills else _DEFAULT_FPS),
                     controls=controls,
                     token=args.token,
                     real_time=source.live,

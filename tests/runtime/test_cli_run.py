@@ -148,6 +148,26 @@ def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path) -> None:
     assert len(read_video(out)[0]) == 30
 
 
+def test_a_recording_at_a_lower_rate_plays_as_fast(graft: Path, clip: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.avi"
+    assert main(["run", str(graft), str(clip), str(out), "--fps", "5", "--threads", "1"]) == 0
+    frames, fps = read_video(out)
+    assert (len(frames), fps) == (12, 5)  # 30 at 12.5 a second are 2.4 seconds
+
+
+@pytest.mark.parametrize(("options", "rate"), [([], 1), (["--fps", "4"], 4)])
+def test_photos_are_recorded_to_be_looked_at(
+    graft: Path, tmp_path: Path, options: list[str], rate: int
+) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        cv2.imwrite(str(tmp_path / "in" / f"{number}.png"), np.full((48, 64, 3), 80 * number, np.uint8))
+    out = tmp_path / "out.mp4"
+    assert main(["run", str(graft), str(tmp_path / "in"), str(out), "--threads", "1", *options]) == 0
+    frames, fps = read_video(out)
+    assert (len(frames), fps) == (3, rate)
+
+
 def test_pictures_of_different_sizes(graft: Path, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     sizes = [(40, 60), (70, 30), (40, 60), (33, 47)]

@@ -112,7 +112,7 @@ class TestClip(OrderedSource):
         """Args:
         options: What is asked of any source; its size takes the place of `size`.
         size: Width and height of the frames.
-        fps: The rate that the clip declares; its pace is the reader's unless `options` has a rate.
+        fps: The rate that the clip declares; its pace is the reader's unless `options` say otherwise.
         frames: How many; 0 for no end.
         name: What error messages call it.
         """
