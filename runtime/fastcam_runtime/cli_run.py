@@ -19,6 +19,7 @@ import cv2
 
 from . import colormaps, system
 from .arguments import refuse_below_one
+from .caption import answer
 from .controls import Controls
 from .errors import FastcamError
 from .explainer import Explainer
@@ -196,7 +197,8 @@ def _report(
             return
         where = ", ".join(uri for uri in args.outputs if "://" not in uri) or without_password(args.input)
         network = last.latency["preprocess"] + last.latency["inference"]
-        print(f"{where}: {_printable(last.label)} {last.score:.0%}, {network:.0f} ms", flush=True)
+        told = [answer(_printable(last.label), last.score), f"{network:.0f} ms"]
+        print(f"{where}: {', '.join(filter(None, told))}", flush=True)
     elif loop.tally.frames:
         print(report.text(), flush=True)
 

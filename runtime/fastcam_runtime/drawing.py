@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from . import views
-from .caption import write_bar
+from .caption import answer, write_bar
 from .explainer import Explanation
 from .overlay import Overlay
 from .preprocess import Array
@@ -51,5 +51,5 @@ class Drawing:
         if self._caption:
             milliseconds = explanation.timings["preprocess"] + explanation.timings["inference"]
             figures = ("" if fps is None else f"{fps:.1f} fps  ") + f"{milliseconds:.1f} ms"
-            write_bar(picture, f"{explanation.label} {explanation.score:.0%}", figures)
+            write_bar(picture, answer(explanation.label, explanation.score), figures)
         return picture

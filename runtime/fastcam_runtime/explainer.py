@@ -16,7 +16,7 @@ import numpy as np
 import onnxruntime as ort
 
 from . import contract
-from .classes import find_class
+from .classes import are_class_scores, find_class
 from .errors import FastcamError, ModelError, first_line
 from .model import Model
 from .preprocess import Array, Geometry, Preprocessor
@@ -43,13 +43,14 @@ class Explanation:
     """
 
     logits: Array
-    """The scores of all classes as the network gives them, one-dimensional."""
-    index: int
-    """The class explained: the one asked for, else the one with the highest score."""
+    """The scores of all classes as the network gives them, one-dimensional; without class scores, as in a
+    segmentation, what it gives in its own shape."""
+    index: int | None
+    """The class explained: the one asked for, else that with the highest score; None without class scores."""
     label: str
-    """Its label, or its index as text in a file without labels."""
-    score: float
-    """Its probability, 0…1."""
+    """Its label, or its index as text in a file without labels; empty without class scores."""
+    score: float | None
+    """Its probability, 0…1; None without class scores."""
     maps: Mapping[str, Array]
     """By output name (`saliency_map`, …): H×W float32 in 0…1; `saliency_lovi` is H×W×3 uint8 RGB."""
     timings: Mapping[str, float]
@@ -248,17 +249,21 @@ class Explainer:
         self, result: dict[str, Array], index: int | None, timings: dict[str, float], geometry: Geometry
     ) -> Explanation:
         maps = dict(result)
-        logits = maps.pop(self.metadata.scores).reshape(-1)
-        self._set_class_count(logits.size)
-        best = int(logits.argmax())
-        index = best if index is None else index
-        if index >= logits.size:
-            raise FastcamError(f"no class {index}; the network has {logits.size}")
+        logits = maps.pop(self.metadata.scores)
+        score = None
+        if are_class_scores(logits.shape):
+            logits = logits.reshape(-1)
+            self._set_class_count(logits.size)
+            best = int(logits.argmax())
+            index = best if index is None else index
+            if index >= logits.size:
+                raise FastcamError(f"no class {index}; the network has {logits.size}")
+            score = self._probability(logits, index, best)
         return Explanation(
             logits=logits,
             index=index,
-            label=self.labels[index] if index < len(self.labels) else str(index),
-            score=self._probability(logits, index, best),
+            label="" if index is None else self.labels[index] if index < len(self.labels) else str(index),
+            score=score,
             maps=MappingProxyType(maps),
             timings=MappingProxyType(dict(timings)),
             geometry=geometry,
@@ -267,6 +272,8 @@ class Explainer:
     def _probability(self, logits: Array, index: int, best: int) -> float:
         if self.metadata.scores_are == "probabilities":
             return float(logits[index])
+        if logits.size == 1:  # yes or no: the sigmoid, in a form that cannot overflow
+            return (1 + math.tanh(float(logits[0]) / 2)) / 2
         odds = np.subtract(
             logits, logits[best], dtype=np.float64
         )  # of each class to the best one, as logarithms
@@ -294,6 +301,7 @@ def _takes_any_classes(session: ort.InferenceSession) -> bool:
 
 
 def _class_count(shape: Sequence[int | str | None]) -> int | None:
-    """The classes of a scores output N×C or N×C×1×1; None where the file leaves C free."""
+    """The classes of a scores output; None where the file leaves them free, and where it has none."""
     sizes = [size for size in shape[1:] if isinstance(size, int)]
-    return math.prod(sizes) if sizes and len(sizes) == len(shape) - 1 else None
+    known = bool(sizes) and len(sizes) == len(shape) - 1
+    return math.prod(sizes) if known and are_class_scores(sizes) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -433,6 +434,14 @@ def test_a_label_is_printed_as_one_plain_line(tmp_path: Path, capsys: pytest.Cap
     assert line.isprintable()
     assert "…" in line
     assert len(line) < 200
+
+
+def test_a_network_that_tells_no_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = save_graft(tmp_path / "graft.onnx", head="places", outputs=("saliency_map",))
+    photo = tmp_path / "photo.png"
+    cv2.imwrite(str(photo), np.full((40, 40, 3), 90, np.uint8))
+    assert main(["run", str(path), str(photo), str(tmp_path / "out.png"), "--threads", "1"]) == 0
+    assert re.fullmatch(r".*out\.png: \d+ ms\n", capsys.readouterr().out)
 
 
 def test_an_empty_class_is_none(graft: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,6 +123,28 @@ def test_probabilities_are_taken_as_they_are(folder: Path) -> None:
     assert probabilities.score == probabilities.logits[0]
 
 
+@pytest.mark.parametrize(("red", "blue"), [(200, 100), (100, 200), (0, 255)])
+def test_one_score_is_the_yes_of_yes_or_no(folder: Path, red: int, blue: int) -> None:
+    path = save_graft(folder / "one.onnx", head="one", labels=("defect",), outputs=("saliency_map",))
+    frame = np.zeros((*SIZE, 3), np.uint8)
+    frame[..., 0], frame[..., 2] = blue, red
+    explanation = Explainer(path, threads=1)(frame)
+    assert (explanation.index, explanation.label) == (0, "defect")
+    assert explanation.score == pytest.approx(1 / (1 + np.exp(GAIN * (blue - red) / 255)), rel=1e-4)
+
+
+@pytest.mark.parametrize("labels", [(), LABELS])
+def test_a_segmentation_tells_no_class(
+    folder: Path, labels: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = save_graft(folder / "places.onnx", head="places", labels=labels, outputs=("saliency_map",))
+    explanation = Explainer(path, threads=1)(picture())
+    assert (explanation.index, explanation.label, explanation.score) == (None, "", None)
+    assert explanation.logits.shape == (3, *SIZE)
+    assert explanation.maps[contract.MAP].shape == SIZE
+    assert not caplog.records
+
+
 def test_huge_logits_do_not_overflow(folder: Path) -> None:
     path = save_graft(folder / "huge.onnx", preprocess=contract.Preprocess("RGB", (0.0,) * 3, (1e-3,) * 3))
     explanation = Explainer(path, threads=1)(picture())

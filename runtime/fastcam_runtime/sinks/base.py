@@ -20,8 +20,8 @@ class Status:
     frame: int
     """The index of its frame."""
     label: str = ""
-    score: float = 0.0
-    """The probability of `label`, 0…1."""
+    score: float | None = None
+    """The probability of `label`, 0…1; None where the network tells no class."""
     fps: float | None = None
     """Pictures per second of late; None before the second one, and for photos."""
     latency: Mapping[str, float] = field(default_factory=dict)
