@@ -240,6 +240,7 @@ class Loop:
             class_choice=result.class_choice,
             dropped=self._source.dropped + self.tally.replaced,
             name=result.read.frame.name,
+            class_index=explanation.index,
         )
         self._write(picture, status, [s for s in self._sinks if s.interactive or not result.again])
         if not result.again:

@@ -11,6 +11,7 @@ from typing import Any
 from . import system
 from .errors import SinkError
 from .sinks.atomic import check_folder, prepare_folder, write_whole
+from .sinks.predictions import Predictions
 from .sources import Source
 from .table import format_table
 from .tally import Tally
@@ -27,12 +28,14 @@ class RunReport:
         source: The source, for what it dropped and passed over.
         rss: Bytes held when the loop began and when it ended.
         setup: Model, input, outputs and whatever else tells this run from another.
+        predictions: What the network said about each picture.
     """
 
     tally: Tally
     source: Source
     rss: tuple[int, int]
     setup: Mapping[str, Any]
+    predictions: Predictions
 
     def text(self) -> str:
         """A few lines for the terminal; latencies in milliseconds."""
@@ -73,6 +76,7 @@ class RunReport:
             "rss_end_bytes": self.rss[1],
             "cpu": system.cpu_name(),
             "versions": system.versions(),
+            "predictions": self.predictions.as_list(),
         }
 
 

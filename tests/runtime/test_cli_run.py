@@ -16,6 +16,7 @@ import cv2
 import numpy as np
 import pytest
 from fastcam_runtime.cli import main
+from fastcam_runtime.sinks import Status, predictions
 from shared_data import shared
 from tiny_grafts import save_graft
 
@@ -131,6 +132,40 @@ def test_pictures_keep_their_names_in_a_folder(graft: Path, tmp_path: Path, clip
     assert written(clip, "") == [f"{number:06d}.jpg" for number in range(9)]
 
 
+def test_a_report_tells_the_class_of_every_picture(graft: Path, tmp_path: Path, clip: Path) -> None:
+    colours = {"a/cup.png": (255, 0, 0), "a/cup.bmp": (0, 0, 255), "b/cup.png": (0, 255, 0)}
+    for name, colour in colours.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        cv2.imwrite(str(tmp_path / name), np.full((48, 64, 3), colour, np.uint8))
+    figures = tmp_path / "figures.json"
+
+    def told(source: object, *options: str) -> list[dict[str, object]]:
+        report = ["--json", str(figures), "--threads", "1"]
+        assert main(["run", str(graft), str(source), "null://", *report, *options]) == 0
+        return json.loads(figures.read_text())["predictions"]  # type: ignore[no-any-return]
+
+    photos = told(tmp_path / "[ab]" / "*")
+    assert all(photo["score"] > 0.99 for photo in photos)  # type: ignore[operator]
+    assert [[photo[key] for key in ("frame", "file", "class", "label")] for photo in photos] == [
+        [0, f"{tmp_path}/a/cup.bmp", 0, "red"],
+        [1, f"{tmp_path}/a/cup.png", 2, "blue"],
+        [2, f"{tmp_path}/b/cup.png", 1, "green"],
+    ]
+    video = told(clip, "--fps", "5", "--frames", "4")
+    assert [set(frame) for frame in video] == [{"frame", "class", "label", "score"}] * 4
+    assert [frame["frame"] for frame in video] == [0, 3, 5, 8]  # of the file
+
+
+def test_a_report_remembers_the_last_pictures_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predictions, "LIMIT", 3)
+    sink = predictions.Predictions()
+    for number in range(5):
+        sink.write(np.zeros((4, 4, 3), np.uint8), Status(number, "red", float("nan"), class_index=0))
+    sink.write(np.zeros((4, 4, 3), np.uint8), Status(5))  # tells no class
+    assert [told["frame"] for told in sink.as_list()] == [2, 3, 4]
+    assert sink.as_list()[0]["score"] is None
+
+
 def test_a_picture_is_not_replaced_by_what_is_drawn_on_it(
     graft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -223,6 +258,7 @@ def test_a_second_ctrl_c_quits_at_once(graft: Path) -> None:
 import sys, time
 import fastcam_runtime.sinks.null as null
 from fastcam_runtime.cli import main
+from fastcam_runtime.sinks import Status, predictions
 def close(self):
     print("closing", flush=True)
     time.sleep(60)

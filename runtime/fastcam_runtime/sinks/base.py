@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,7 +31,14 @@ class Status:
     class_choice: str | None = None
     dropped: int = 0
     name: str = ""
-    """The name of its frame, where that has one."""
+    """The path of its frame's file, where every frame is a file of its own."""
+    class_index: int | None = None
+    """The class that `label` names."""
+
+
+def finite(value: float | None) -> float | None:
+    """A figure of a status for JSON, which has no NaN and no infinity."""
+    return round(value, 6) if value is not None and math.isfinite(value) else None
 
 
 class Sink(ABC):

@@ -108,7 +108,7 @@ class ImageFolder(Sink):
         """For every name that was wanted, the last number that it was given with."""
 
     def write(self, picture: Image, status: Status) -> None:
-        name = self._free(status.name) if status.name else f"{self._count:06d}"
+        name = self._free(Path(status.name).stem) if status.name else f"{self._count:06d}"
         save_image(self._folder / f"{name}{_FOLDER_SUFFIX}", picture)
         self._count += 1
 

@@ -33,7 +33,7 @@ class Frame:
     time: float
     """`time.monotonic()` when the picture was captured, or read from its file."""
     name: str = ""
-    """The name of its file without the ending, where every picture is a file of its own."""
+    """The path of its file, where every picture is a file of its own."""
 
 
 class Source(ABC):
