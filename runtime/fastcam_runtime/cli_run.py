@@ -98,7 +98,7 @@ def add_parser(commands: Any) -> None:
         "--size", type=parse_size, metavar="WxH", help="frame size, e.g. 640x480 (the source's own)"
     )
     frames.add_argument(
-        "--fps", type=float, help="rate of a camera, a recording of photos (1), or at most of a video"
+        "--fps", type=float, help="rate of a camera; a faster video loses frames; photos per second (1)"
     )
     frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="turn the frames")
     frames.add_argument("--loop", action="store_true", help="begin a file again at its end")
