@@ -31,10 +31,14 @@ def make_graft(
     preprocess: contract.Preprocess = contract.PREPROCESS["unit"],
     resize: str = "stretch",
     labels: tuple[str, ...] = LABELS,
+    head: str = "classes",
     work: int = 0,
     graft: bool = True,
 ) -> onnx.ModelProto:
-    """A grafted model; `work` convolutions make it slower, without `graft` it has no maps and no metadata."""
+    """A grafted model; `work` convolutions make it slower, without `graft` it has no maps and no metadata.
+
+    The `head` gives a score to each of three `classes`, to `one` (red less blue) or to all `places`.
+    """
     height, width = size
     dims = [batch, 3, height, width] if layout == "NCHW" else [batch, height, width, 3]
     scale = numpy_helper.from_array(np.float32(GAIN), "gain")
@@ -53,11 +57,21 @@ def make_graft(
         nodes.append(helper.make_node("Add", ["flat", "nothing"], ["busy"], "keep_work"))
         value = "busy"
     nodes.append(helper.make_node("Mul", [value, "gain"], ["logits" if not probabilities else "raw"], "head"))
+    scores: list[int | str] = [batch, 3]
+    if head == "one":
+        nodes[-1].output[0] = "three"
+        weights = np.array([[1.0], [0.0], [-1.0]], np.float32)
+        initializers.append(numpy_helper.from_array(weights, "red_less_blue"))
+        nodes.append(helper.make_node("MatMul", ["three", "red_less_blue"], ["logits"], "one_score"))
+        scores = [batch, 1]
+    elif head == "places":
+        nodes[-1] = helper.make_node("Mul", ["x", "gain"], ["logits"], "head")
+        scores = [batch, 3, height, width]
     if probabilities:
         nodes.append(helper.make_node("Softmax", ["raw"], ["logits"], "softmax", axis=1))
     image = helper.make_tensor_value_info("image", _TYPES[dtype], dims)
     inputs = [image]
-    results = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [batch, 3])]
+    results = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, scores)]
     if graft:
         _graft(nodes, initializers, inputs, results, outputs, (batch, height, width))
     model = helper.make_model(

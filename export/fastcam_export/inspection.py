@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
+import onnx_ir as ir
 from fastcam_runtime import preparation
 from fastcam_runtime.branch import summarize_file
+from fastcam_runtime.classes import are_class_scores
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY, Metadata
 from fastcam_runtime.form import running_form
 
@@ -42,7 +44,7 @@ def _describe_plan(found: Plan) -> str:
     free = " (free dimensions assumed)" if None in ends.free_size else ""
     lines = [
         f"image   {ends.image.name}  {shape} {ends.layout}{free}",
-        f"scores  {ends.scores.name}  {scores_are(ends.scores)}",
+        f"scores  {ends.scores.name}  {_kind_of_scores(ends.scores)}",
         "",
     ]
     weights = scale_weights(None, len(found.taps))
@@ -55,6 +57,13 @@ def _describe_plan(found: Plan) -> str:
     for k, tap in enumerate(found.taps, start=1):
         lines += [f"  scale {k}: {reason}" for reason in tap.rejected]
     return "\n".join(lines)
+
+
+def _kind_of_scores(scores: ir.Value) -> str:
+    sizes = [size for size in list(scores.shape or ())[1:] if isinstance(size, int)]
+    if are_class_scores(sizes):
+        return scores_are(scores)
+    return f"one for each of {'×'.join(map(str, sizes))}, not for each class: no labels, no class maps"
 
 
 def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) -> str:

@@ -59,6 +59,11 @@ def bar_height(height: int, width: int) -> int:
     return min(height, 2 * letters.height + letters.height // 2)
 
 
+def answer(label: str, score: float | None) -> str:
+    """What the network says, in words: `tabby 87%`; nothing where it tells no class."""
+    return "" if score is None else f"{label} {score:.0%}"
+
+
 def write_bar(picture: Array, left: str, right: str) -> None:
     """Darken the lower edge of a BGR picture, in place, and write on it.
 

@@ -1,4 +1,4 @@
-"""Which class is meant: by its index, its label, or a part of its label that no other has."""
+"""Whether a network tells classes, and which one is meant: by its index, its label or a part of that."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ class ClassError(FastcamError):
     """No such class, or more than one."""
 
 
+def are_class_scores(shape: Sequence[int]) -> bool:
+    """Whether an output of this shape has one value per class: C, C×1×1 or 1×C without the batch.
+
+    A segmentation has one for every place, a detector for every box.
+    """
+    return sum(size != 1 for size in shape) <= 1
+
+
 def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> int:
     """The index of a class.
 
@@ -22,7 +30,7 @@ def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> i
 
     Args:
         choice: Index or text.
-        labels: The labels, in the order of the scores; may be empty.
+        labels: The labels, in the order of the scores; may be empty. What is beyond `count` names no class.
         count: How many classes there are; None if the file does not say.
 
     Raises:
@@ -30,6 +38,7 @@ def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> i
     """
     if not isinstance(choice, int | str | np.integer):
         raise ClassError(f"a class is an index or a label, not {choice!r}")
+    labels = labels[:count]
     if isinstance(choice, str):
         text = choice.strip()
         if list(labels).count(text) == 1:

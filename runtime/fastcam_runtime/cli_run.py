@@ -19,6 +19,7 @@ import cv2
 
 from . import colormaps, system
 from .arguments import refuse_below_one
+from .caption import answer
 from .controls import Controls
 from .errors import FastcamError
 from .explainer import Explainer
@@ -28,13 +29,16 @@ from .overlay import BLENDS, Overlay
 from .overwriting import refuse_overwriting
 from .report import RunReport, check_json_path, write_json
 from .sinks import open_sink
-from .sources import Source, SourceOptions, open_source
+from .sinks.predictions import LIMIT, Predictions
+from .sources import SourceOptions, open_source
 from .sources.capture import without_password
 from .views import VIEWS, available_views, output_of
 
 logger = logging.getLogger(__name__)
 
 _DEFAULT_FPS = 30.0
+_PHOTOS_FPS = 1.0
+"""Rates of a recording where the source has none."""
 _LONGEST_LABEL = 80
 
 _DESCRIPTION = """\
@@ -93,7 +97,9 @@ def add_parser(commands: Any) -> None:
     frames.add_argument(
         "--size", type=parse_size, metavar="WxH", help="frame size, e.g. 640x480 (the source's own)"
     )
-    frames.add_argument("--fps", type=float, help="rate asked of a camera; limit for a file")
+    frames.add_argument(
+        "--fps", type=float, help="rate of a camera; a faster video loses frames; photos per second (1)"
+    )
     frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="turn the frames")
     frames.add_argument("--loop", action="store_true", help="begin a file again at its end")
     frames.add_argument("--frames", type=int, metavar="N", help="end after N frames")
@@ -102,7 +108,12 @@ def add_parser(commands: Any) -> None:
     speed.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
     speed.add_argument("--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…")
     speed.add_argument("--no-native", dest="native", action="store_false", help="no compiled kernels")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures of the run to FILE")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help=f"write the figures of the run, and the class of every frame (of the last {LIMIT}), to FILE",
+    )
     parser.add_argument("--token", help="password of the live page (default: $FASTCAM_TOKEN)")
 
 
@@ -144,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
             opened.enter_context(
                 open_sink(
                     uri,
-                    fps=source.fps or _DEFAULT_FPS,
+                    fps=source.fps or (_PHOTOS_FPS if source.stills else _DEFAULT_FPS),
                     controls=controls,
                     token=args.token,
                     real_time=source.live,
@@ -152,6 +163,9 @@ def run(args: argparse.Namespace) -> int:
             )
             for uri in outputs
         ]
+        predictions = Predictions()
+        if args.json is not None:
+            sinks.append(predictions)
         loop = Loop(explainer, source, sinks, controls, overlay, options)
         rss = system.rss_bytes()
         whole = False
@@ -159,7 +173,10 @@ def run(args: argparse.Namespace) -> int:
             loop.run()
             whole = True
         finally:
-            _report(args, explainer, loop, source, rss, whole=whole)
+            report = RunReport(
+                loop.tally, source, (rss, system.rss_bytes()), _setup(args, explainer), predictions
+            )
+            _tell(args, report, whole=whole)
     return 0
 
 
@@ -171,10 +188,8 @@ def _default_output() -> str:
     return "display://"
 
 
-def _report(
-    args: argparse.Namespace, explainer: Explainer, loop: Loop, source: Source, rss: int, *, whole: bool
-) -> None:
-    setup = {
+def _setup(args: argparse.Namespace, explainer: Explainer) -> dict[str, object]:
+    return {
         "model": str(args.model),
         "input": without_password(args.input),
         "outputs": args.outputs,
@@ -182,18 +197,21 @@ def _report(
         "every": args.every,
         "runs_on": explainer.model.describe(),
     }
-    report = RunReport(loop.tally, source, (rss, system.rss_bytes()), setup)
+
+
+def _tell(args: argparse.Namespace, report: RunReport, *, whole: bool) -> None:
     # The figures first: whoever reads the terminal may go away before the end.
     if args.json is not None:
         write_json(args.json, report.as_dict())
-    last = loop.tally.last
-    if loop.tally.frames == 1 and last is not None:
+    last = report.tally.last
+    if report.tally.frames == 1 and last is not None:
         if not whole:  # there is no picture to tell of
             return
         where = ", ".join(uri for uri in args.outputs if "://" not in uri) or without_password(args.input)
         network = last.latency["preprocess"] + last.latency["inference"]
-        print(f"{where}: {_printable(last.label)} {last.score:.0%}, {network:.0f} ms", flush=True)
-    elif loop.tally.frames:
+        told = [answer(_printable(last.label), last.score), f"{network:.0f} ms"]
+        print(f"{where}: {', '.join(filter(None, told))}", flush=True)
+    elif report.tally.frames:
         print(report.text(), flush=True)
 
 

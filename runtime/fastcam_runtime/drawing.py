@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from . import views
-from .caption import write_bar
+from .caption import answer, write_bar
 from .explainer import Explanation
 from .overlay import Overlay
 from .preprocess import Array
@@ -13,7 +13,7 @@ from .smoothing import Smoother
 
 
 class Drawing:
-    """Draws one frame after the other; where a frame comes without maps, the last ones are shown again.
+    """Draws one frame after the other; maps that come again with a later frame are not smoothed again.
 
     Args:
         overlay: Colours and blend.
@@ -26,6 +26,7 @@ class Drawing:
         self._smooth = Smoother(smooth)
         self._caption = caption
         self._maps: Mapping[str, Array] = {}
+        self._smoothed: Mapping[str, Array] = {}
         self._shown: tuple[str, str | None] | None = None
 
     def draw(
@@ -43,11 +44,12 @@ class Drawing:
         if (view, class_choice) != self._shown:
             self._shown = (view, class_choice)
             self._smooth.reset()
-        if explanation.maps:
-            self._maps = self._smooth(explanation.maps)
-        picture = self._painter.paint(view, frame, self._maps, explanation.geometry)
+        if explanation.maps is not self._maps:
+            self._maps = explanation.maps
+            self._smoothed = self._smooth(explanation.maps)
+        picture = self._painter.paint(view, frame, self._smoothed, explanation.geometry)
         if self._caption:
             milliseconds = explanation.timings["preprocess"] + explanation.timings["inference"]
             figures = ("" if fps is None else f"{fps:.1f} fps  ") + f"{milliseconds:.1f} ms"
-            write_bar(picture, f"{explanation.label} {explanation.score:.0%}", figures)
+            write_bar(picture, answer(explanation.label, explanation.score), figures)
         return picture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import time
@@ -15,10 +16,12 @@ import numpy as np
 import onnxruntime as ort
 
 from . import contract
-from .classes import find_class
+from .classes import are_class_scores, find_class
 from .errors import FastcamError, ModelError, first_line
 from .model import Model
 from .preprocess import Array, Geometry, Preprocessor
+
+logger = logging.getLogger(__name__)
 
 _DTYPES = {
     "tensor(float)": np.float32,
@@ -40,13 +43,14 @@ class Explanation:
     """
 
     logits: Array
-    """The scores of all classes as the network gives them, one-dimensional."""
-    index: int
-    """The class explained: the one asked for, else the one with the highest score."""
+    """The scores of all classes as the network gives them, one-dimensional; without class scores, as in a
+    segmentation, what it gives in its own shape."""
+    index: int | None
+    """The class explained: the one asked for, else that with the highest score; None without class scores."""
     label: str
-    """Its label, or its index as text in a file without labels."""
-    score: float
-    """Its probability, 0…1."""
+    """Its label, or its index as text in a file without labels; empty without class scores."""
+    score: float | None
+    """Its probability, 0…1; None without class scores."""
     maps: Mapping[str, Array]
     """By output name (`saliency_map`, …): H×W float32 in 0…1; `saliency_lovi` is H×W×3 uint8 RGB."""
     timings: Mapping[str, float]
@@ -128,7 +132,10 @@ class Explainer:
             tensors=_TENSORS,
         )
         scores = next(value for value in session.get_outputs() if value.name == self.metadata.scores)
-        self._class_count = _class_count(scores.shape, self.labels)
+        self._class_count: int | None = None
+        count = _class_count(scores.shape)
+        if count is not None:
+            self._set_class_count(count)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -198,7 +205,19 @@ class Explainer:
                 f"no class can be chosen: {self.model.path} has no class maps; export it again with "
                 f"--outputs {outputs}"
             )
-        return find_class(choice, self.labels, self._class_count)
+        return find_class(choice, self.labels, self._class_count or len(self.labels) or None)
+
+    def _set_class_count(self, count: int) -> None:
+        """Take how many classes there are, from the file or, where that leaves it free, from a frame."""
+        if count != self._class_count:
+            self._class_count = count
+            if self.labels and len(self.labels) != count:
+                logger.warning(
+                    "%s: %d labels for %d classes, so names may be wrong; export it with its own labels",
+                    self.model.path,
+                    len(self.labels),
+                    count,
+                )
 
     def _run(
         self, session: ort.InferenceSession, wanted: Sequence[str], tensor: Array, classes: list[int] | None
@@ -230,16 +249,21 @@ class Explainer:
         self, result: dict[str, Array], index: int | None, timings: dict[str, float], geometry: Geometry
     ) -> Explanation:
         maps = dict(result)
-        logits = maps.pop(self.metadata.scores).reshape(-1)
-        best = int(logits.argmax())
-        index = best if index is None else index
-        if index >= logits.size:
-            raise FastcamError(f"no class {index}; the network has {logits.size}")
+        logits = maps.pop(self.metadata.scores)
+        score = None
+        if are_class_scores(logits.shape):
+            logits = logits.reshape(-1)
+            self._set_class_count(logits.size)
+            best = int(logits.argmax())
+            index = best if index is None else index
+            if index >= logits.size:
+                raise FastcamError(f"no class {index}; the network has {logits.size}")
+            score = self._probability(logits, index, best)
         return Explanation(
             logits=logits,
             index=index,
-            label=self.labels[index] if index < len(self.labels) else str(index),
-            score=self._probability(logits, index, best),
+            label="" if index is None else self.labels[index] if index < len(self.labels) else str(index),
+            score=score,
             maps=MappingProxyType(maps),
             timings=MappingProxyType(dict(timings)),
             geometry=geometry,
@@ -248,6 +272,8 @@ class Explainer:
     def _probability(self, logits: Array, index: int, best: int) -> float:
         if self.metadata.scores_are == "probabilities":
             return float(logits[index])
+        if logits.size == 1:  # yes or no: the sigmoid, in a form that cannot overflow
+            return (1 + math.tanh(float(logits[0]) / 2)) / 2
         odds = np.subtract(
             logits, logits[best], dtype=np.float64
         )  # of each class to the best one, as logarithms
@@ -274,9 +300,8 @@ def _takes_any_classes(session: ort.InferenceSession) -> bool:
     return any(v.name == contract.CLASS_INPUT and v.shape == [contract.CLASSES] for v in initializers)
 
 
-def _class_count(shape: Sequence[int | str | None], labels: Sequence[str]) -> int | None:
-    """The classes of a scores output N×C or N×C×1×1; the number of labels where the file leaves C free."""
-    sizes = shape[1:]
-    if sizes and all(isinstance(size, int) for size in sizes):
-        return math.prod(size for size in sizes if isinstance(size, int))
-    return len(labels) or None
+def _class_count(shape: Sequence[int | str | None]) -> int | None:
+    """The classes of a scores output; None where the file leaves them free, and where it has none."""
+    sizes = [size for size in shape[1:] if isinstance(size, int)]
+    known = bool(sizes) and len(sizes) == len(shape) - 1
+    return math.prod(sizes) if known and are_class_scores(sizes) else None

@@ -5,7 +5,7 @@
 
 A file's frames are read and made into the network's input one ahead. A live source reads in its own thread
 and keeps the newest frame only, so the explaining thread asks it directly: a frame that waited would be an
-old one.
+old one. For the same reason a live result that waits for slow sinks is replaced by the next one.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import views
@@ -46,7 +46,7 @@ class LoopOptions:
     Args:
         every: Maps are computed for every n-th frame; the others show the last ones.
         smooth: Share of the past in the maps, 0 to below 1.
-        frames: End after so many frames; None for all.
+        frames: End after so many frames were shown; None for all.
         caption: Write the label and the figures into the picture.
     """
 
@@ -75,6 +75,7 @@ class _Result:
 
     read: _Read
     explanation: Explanation
+    """With the last maps where none were computed for this frame."""
     view: str
     class_choice: str | None
     again: bool
@@ -111,7 +112,9 @@ class Loop:
             overlay or Overlay(), smooth=self._options.smooth, caption=self._options.caption
         )
         self._frames: Handover[_Read] = Handover()
-        self._results: Handover[_Result] = Handover()
+        self._results: Handover[_Result] = Handover(passing=lambda result: source.live and not result.again)
+        self._maps: Mapping[str, Array] = {}
+        """Those computed last."""
         self._error: BaseException | None = None
         self._stays = False
         """The last photo is left on the screen until a stop is asked for."""
@@ -154,21 +157,23 @@ class Loop:
         since_maps = 0
         count = 0
         last: _Read | None = None
-        while count != self._options.frames and (read := next_frame()) is not None:
+        # What was replaced is not shown, and does not count.
+        while count - self._results.replaced != self._options.frames and (read := next_frame()) is not None:
             asked = (self._controls.view, self._controls.class_choice)
             since_maps = 0 if asked != choice else since_maps + 1
-            choice = asked
             result = self._explain(read, *asked, with_maps=since_maps % self._options.every == 0)
             if not self._results.put(result):
                 return
+            self.tally.replaced = self._results.replaced
             count += 1
             last = read
-            self._hold(read, asked)
+            choice = self._hold(read, asked)
         if self._controls.stop.is_set() or count == self._options.frames:
             return
         watched = self._source.stills and any(sink.interactive for sink in self._sinks)
         if watched and last is not None and choice is not None:
-            logger.info("the last picture stays until you press q in its window, or Ctrl-C here")
+            keys = [sink.stop_key for sink in self._sinks if sink.stop_key]
+            logger.info("the last picture stays until you press %s", " or ".join([*keys, "Ctrl-C here"]))
             self._stays = True
             self._hold(last, choice)
 
@@ -179,6 +184,9 @@ class Loop:
         outputs = [views.output_of(view, self._explainer.model, of_class=of_class)] if with_maps else []
         classes = [class_choice] if class_choice is not None else None
         explanation = self._explainer.explain(read.prepared, classes, outputs)[0]
+        if with_maps:
+            self._maps = explanation.maps
+        explanation = replace(explanation, maps=self._maps)
         return _Result(read, explanation, view, class_choice, again)
 
     @property
@@ -186,9 +194,9 @@ class Loop:
         """Whether the picture on the screen is not to be replaced by another frame."""
         return self._controls.paused or self._stays
 
-    def _hold(self, read: _Read, shown: tuple[str, str | None]) -> None:
+    def _hold(self, read: _Read, shown: tuple[str, str | None]) -> tuple[str, str | None]:
         """While the picture is held, stay with this frame; explain it again when the view or the class was
-        changed."""
+        changed. Returns the view and the class that it was explained for last."""
         version = -1
         while self._held and not self._controls.stop.is_set():
             version = self._controls.wait_change(version, timeout=1.0)
@@ -196,7 +204,8 @@ class Loop:
             if asked != shown:
                 shown = asked
                 if not self._results.put(self._explain(read, *asked, with_maps=True, again=True)):
-                    return
+                    break
+        return shown
 
     def _draw_all(self) -> None:
         held: tuple[Array, Status] | None = None
@@ -229,8 +238,9 @@ class Loop:
             latency=durations,
             view=result.view,
             class_choice=result.class_choice,
-            dropped=self._source.dropped,
+            dropped=self._source.dropped + self.tally.replaced,
             name=result.read.frame.name,
+            class_index=explanation.index,
         )
         self._write(picture, status, [s for s in self._sinks if s.interactive or not result.again])
         if not result.again:

@@ -11,6 +11,7 @@ from typing import Any
 from . import system
 from .errors import SinkError
 from .sinks.atomic import check_folder, prepare_folder, write_whole
+from .sinks.predictions import Predictions
 from .sources import Source
 from .table import format_table
 from .tally import Tally
@@ -27,20 +28,23 @@ class RunReport:
         source: The source, for what it dropped and passed over.
         rss: Bytes held when the loop began and when it ended.
         setup: Model, input, outputs and whatever else tells this run from another.
+        predictions: What the network said about each picture.
     """
 
     tally: Tally
     source: Source
     rss: tuple[int, int]
     setup: Mapping[str, Any]
+    predictions: Predictions
 
     def text(self) -> str:
         """A few lines for the terminal; latencies in milliseconds."""
         tally, source = self.tally, self.source
         counts = f"{tally.frames} frames in {tally.seconds:.1f} s, {tally.fps:.1f} fps"
-        for name in ("dropped", "skipped", "reconnects"):
+        counts += f", {self._dropped} dropped"
+        for name in ("skipped", "reconnects"):
             count = getattr(source, name)
-            counts += f", {count} {name}" if count or name == "dropped" else ""
+            counts += f", {count} {name}" if count else ""
         start, end = (value / _MEGABYTE for value in self.rss)
         rows = [
             [
@@ -52,6 +56,10 @@ class RunReport:
         table = format_table(["ms", "p50", "p90", "p99", "max"], rows)
         return f"{counts}\n{table}\nmemory {start:.1f} MB at the start, {end:.1f} MB at the end"
 
+    @property
+    def _dropped(self) -> int:
+        return self.source.dropped + self.tally.replaced
+
     def as_dict(self) -> dict[str, Any]:
         """Everything, in plain types."""
         tally, source = self.tally, self.source
@@ -60,7 +68,7 @@ class RunReport:
             "frames": tally.frames,
             "seconds": round(tally.seconds, 3),
             "fps": round(tally.fps, 3),
-            "dropped": source.dropped,
+            "dropped": self._dropped,
             "skipped": source.skipped,
             "reconnects": source.reconnects,
             "latency_ms": {name: samples.summary() for name, samples in tally.stages.samples.items()},
@@ -68,6 +76,7 @@ class RunReport:
             "rss_end_bytes": self.rss[1],
             "cpu": system.cpu_name(),
             "versions": system.versions(),
+            "predictions": self.predictions.as_list(),
         }
 
 

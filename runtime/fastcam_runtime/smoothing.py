@@ -29,7 +29,10 @@ class Smoother:
         self._means: dict[str, Array] = {}
 
     def __call__(self, maps: Mapping[str, Array]) -> Mapping[str, Array]:
-        """The smoothed maps, types and shapes unchanged. A map that is new, or of a new size, starts anew."""
+        """The smoothed maps, types and shapes unchanged.
+
+        A map that is new, or of a new size, starts anew; so does a pixel whose mean is no number.
+        """
         if not self._keep:
             return maps
         for name in [name for name in self._means if name not in maps]:
@@ -46,5 +49,6 @@ class Smoother:
             self._means[name] = values.astype(np.float32)
             return values
         cv2.accumulateWeighted(values, mean, 1 - self._keep)
+        np.copyto(mean, values, where=~np.isfinite(mean))
         smoothed: Array = np.rint(mean).astype(values.dtype) if values.dtype == np.uint8 else mean.copy()
         return smoothed

@@ -79,6 +79,24 @@ def test_inspect_shows_scales_taps_and_reasons(plain: Path, capsys: pytest.Captu
         assert text in out
 
 
+def test_inspect_says_where_there_are_no_class_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = network(
+        """
+        c = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w)
+        a = Relu (c)
+        logits = Conv (a, w5)
+        """,
+        output="float[1,5,32,32] logits",
+        w=np.ones((16, 3, 3, 3), np.float32), w5=np.ones((5, 16, 1, 1), np.float32),
+    )  # fmt: skip
+    onnx.save(model, tmp_path / "places.onnx")
+    code, out, _ = outcome(capsys, "inspect", tmp_path / "places.onnx")
+    assert code == 0
+    assert "scores  logits  one for each of 5×32×32, not for each class: no labels, no class maps\n" in out
+
+
 def test_inspect_shows_what_a_grafted_file_contains(
     plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

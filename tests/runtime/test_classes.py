@@ -41,6 +41,12 @@ def test_refused(choice: int | str, message: str) -> None:
         find_class(choice, LABELS, len(LABELS))
 
 
+@pytest.mark.parametrize("choice", ["tiger shark", "shark", "5"])
+def test_a_label_beyond_the_classes_names_none(choice: str) -> None:
+    with pytest.raises(ClassError, match=f"no class '?{choice}"):
+        find_class(choice, LABELS, 5)
+
+
 def test_many_candidates_are_cut_off() -> None:
     with pytest.raises(ClassError, match=r"kind 0 \(0\).* and 12 more"):
         find_class("kind", [f"kind {i}" for i in range(20)], 20)

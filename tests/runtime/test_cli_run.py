@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import cv2
 import numpy as np
 import pytest
 from fastcam_runtime.cli import main
+from fastcam_runtime.sinks import Status, predictions
 from shared_data import shared
 from tiny_grafts import save_graft
 
@@ -130,6 +132,40 @@ def test_pictures_keep_their_names_in_a_folder(graft: Path, tmp_path: Path, clip
     assert written(clip, "") == [f"{number:06d}.jpg" for number in range(9)]
 
 
+def test_a_report_tells_the_class_of_every_picture(graft: Path, tmp_path: Path, clip: Path) -> None:
+    colours = {"a/cup.png": (255, 0, 0), "a/cup.bmp": (0, 0, 255), "b/cup.png": (0, 255, 0)}
+    for name, colour in colours.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        cv2.imwrite(str(tmp_path / name), np.full((48, 64, 3), colour, np.uint8))
+    figures = tmp_path / "figures.json"
+
+    def told(source: object, *options: str) -> list[dict[str, object]]:
+        report = ["--json", str(figures), "--threads", "1"]
+        assert main(["run", str(graft), str(source), "null://", *report, *options]) == 0
+        return json.loads(figures.read_text())["predictions"]  # type: ignore[no-any-return]
+
+    photos = told(tmp_path / "[ab]" / "*")
+    assert all(photo["score"] > 0.99 for photo in photos)  # type: ignore[operator]
+    assert [[photo[key] for key in ("frame", "file", "class", "label")] for photo in photos] == [
+        [0, f"{tmp_path}/a/cup.bmp", 0, "red"],
+        [1, f"{tmp_path}/a/cup.png", 2, "blue"],
+        [2, f"{tmp_path}/b/cup.png", 1, "green"],
+    ]
+    video = told(clip, "--fps", "5", "--frames", "4")
+    assert [set(frame) for frame in video] == [{"frame", "class", "label", "score"}] * 4
+    assert [frame["frame"] for frame in video] == [0, 3, 5, 8]  # of the file
+
+
+def test_a_report_remembers_the_last_pictures_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predictions, "LIMIT", 3)
+    sink = predictions.Predictions()
+    for number in range(5):
+        sink.write(np.zeros((4, 4, 3), np.uint8), Status(number, "red", float("nan"), class_index=0))
+    sink.write(np.zeros((4, 4, 3), np.uint8), Status(5))  # tells no class
+    assert [told["frame"] for told in sink.as_list()] == [2, 3, 4]
+    assert sink.as_list()[0]["score"] is None
+
+
 def test_a_picture_is_not_replaced_by_what_is_drawn_on_it(
     graft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,6 +182,26 @@ def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.avi"
     assert main(["run", str(graft), str(clip), str(out), "--every", "4", "--smooth", "0.5"]) == 0
     assert len(read_video(out)[0]) == 30
+
+
+def test_a_recording_at_a_lower_rate_plays_as_fast(graft: Path, clip: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.avi"
+    assert main(["run", str(graft), str(clip), str(out), "--fps", "5", "--threads", "1"]) == 0
+    frames, fps = read_video(out)
+    assert (len(frames), fps) == (12, 5)  # 30 at 12.5 a second are 2.4 seconds
+
+
+@pytest.mark.parametrize(("options", "rate"), [([], 1), (["--fps", "4"], 4)])
+def test_photos_are_recorded_to_be_looked_at(
+    graft: Path, tmp_path: Path, options: list[str], rate: int
+) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        cv2.imwrite(str(tmp_path / "in" / f"{number}.png"), np.full((48, 64, 3), 80 * number, np.uint8))
+    out = tmp_path / "out.mp4"
+    assert main(["run", str(graft), str(tmp_path / "in"), str(out), "--threads", "1", *options]) == 0
+    frames, fps = read_video(out)
+    assert (len(frames), fps) == (3, rate)
 
 
 def test_pictures_of_different_sizes(graft: Path, tmp_path: Path) -> None:
@@ -202,6 +258,7 @@ def test_a_second_ctrl_c_quits_at_once(graft: Path) -> None:
 import sys, time
 import fastcam_runtime.sinks.null as null
 from fastcam_runtime.cli import main
+from fastcam_runtime.sinks import Status, predictions
 def close(self):
     print("closing", flush=True)
     time.sleep(60)
@@ -254,6 +311,7 @@ def test_a_photo_stays_until_it_is_closed(graft: Path, tmp_path: Path) -> None:
         printed, _ = process.communicate(timeout=20)
     assert process.returncode == 0
     assert "photo.png: " in printed
+    assert told[-1].endswith("stays until you press Ctrl-C here\n")  # a page has no key for it
 
 
 def test_a_name_that_is_no_utf8(graft: Path, tmp_path: Path) -> None:
@@ -412,6 +470,14 @@ def test_a_label_is_printed_as_one_plain_line(tmp_path: Path, capsys: pytest.Cap
     assert line.isprintable()
     assert "…" in line
     assert len(line) < 200
+
+
+def test_a_network_that_tells_no_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = save_graft(tmp_path / "graft.onnx", head="places", outputs=("saliency_map",))
+    photo = tmp_path / "photo.png"
+    cv2.imwrite(str(photo), np.full((40, 40, 3), 90, np.uint8))
+    assert main(["run", str(path), str(photo), str(tmp_path / "out.png"), "--threads", "1"]) == 0
+    assert re.fullmatch(r".*out\.png: \d+ ms\n", capsys.readouterr().out)
 
 
 def test_an_empty_class_is_none(graft: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -192,6 +192,7 @@ def test_closed_clip_is_at_its_end() -> None:
     ("uri", "message"),
     [
         ("test://cat", "follow a question mark"),
+        ("test://[", "follow a question mark"),
         ("test://?frame=3", "no setting 'frame'.*closest: frames"),
         ("test://?size=640", "size is '640', not a value such as 640x480"),
         ("test://?size=0x480", "size 0x480 is not between"),

@@ -123,6 +123,28 @@ def test_probabilities_are_taken_as_they_are(folder: Path) -> None:
     assert probabilities.score == probabilities.logits[0]
 
 
+@pytest.mark.parametrize(("red", "blue"), [(200, 100), (100, 200), (0, 255)])
+def test_one_score_is_the_yes_of_yes_or_no(folder: Path, red: int, blue: int) -> None:
+    path = save_graft(folder / "one.onnx", head="one", labels=("defect",), outputs=("saliency_map",))
+    frame = np.zeros((*SIZE, 3), np.uint8)
+    frame[..., 0], frame[..., 2] = blue, red
+    explanation = Explainer(path, threads=1)(frame)
+    assert (explanation.index, explanation.label) == (0, "defect")
+    assert explanation.score == pytest.approx(1 / (1 + np.exp(GAIN * (blue - red) / 255)), rel=1e-4)
+
+
+@pytest.mark.parametrize("labels", [(), LABELS])
+def test_a_segmentation_tells_no_class(
+    folder: Path, labels: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = save_graft(folder / "places.onnx", head="places", labels=labels, outputs=("saliency_map",))
+    explanation = Explainer(path, threads=1)(picture())
+    assert (explanation.index, explanation.label, explanation.score) == (None, "", None)
+    assert explanation.logits.shape == (3, *SIZE)
+    assert explanation.maps[contract.MAP].shape == SIZE
+    assert not caplog.records
+
+
 def test_huge_logits_do_not_overflow(folder: Path) -> None:
     path = save_graft(folder / "huge.onnx", preprocess=contract.Preprocess("RGB", (0.0,) * 3, (1e-3,) * 3))
     explanation = Explainer(path, threads=1)(picture())
@@ -145,6 +167,27 @@ def test_without_labels_the_index_is_the_label(folder: Path) -> None:
     assert explain(picture()).label == "0"
     with pytest.raises(ClassError, match="no labels, give an index"):
         explain.explain(picture(), ["red"])
+
+
+@pytest.mark.parametrize("told_by_the_file", [True, False])
+def test_more_labels_than_classes(
+    folder: Path, told_by_the_file: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = make_graft(labels=(*LABELS, "surplus"))
+    if not told_by_the_file:
+        for index in (0, 1):
+            model.graph.output[0].type.tensor_type.shape.dim[index].dim_param = f"free_{index}"
+    path = folder / "surplus.onnx"
+    onnx.save(model, path)
+    explain = Explainer(path, threads=1)
+    for _ in range(2):
+        assert explain(picture()).label == LABELS[0]
+    assert [record.message for record in caplog.records] == [
+        f"{path}: 4 labels for 3 classes, so names may be wrong; export it with its own labels"
+    ]
+    for choice in ("surplus", "surp", 3):
+        with pytest.raises(ClassError, match="no class"):
+            explain.class_index(choice)
 
 
 def test_an_explanation_cannot_be_changed(graft: Path) -> None:

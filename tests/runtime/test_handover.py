@@ -29,6 +29,23 @@ def test_in_order_and_never_more_than_its_size() -> None:
     assert queue.over
 
 
+def test_what_passes_is_replaced_by_newer_and_nothing_else_is() -> None:
+    queue: Handover[int] = Handover(passing=lambda number: number > 0)
+    for number in (1, 2, 3):
+        assert queue.put(number)
+    assert (queue.get(), queue.replaced) == (3, 2)
+    for waiting, then in ((-1, 4), (5, -2)):
+        queue.put(waiting)
+        giver = threading.Thread(target=queue.put, args=(then,))
+        giver.start()
+        assert (queue.get(), queue.get()) == (waiting, then)
+        giver.join()
+    queue.put(6)
+    queue.end()
+    assert not queue.put(7)
+    assert (queue.get(), queue.replaced) == (6, 2)
+
+
 def test_what_is_there_can_be_taken_after_the_end() -> None:
     queue: Handover[str] = Handover()
     assert queue.put("last")

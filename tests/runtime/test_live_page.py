@@ -7,6 +7,8 @@ import http.client
 import json
 import logging
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +22,7 @@ from fastcam_runtime.controls import Controls
 from fastcam_runtime.errors import FastcamError, SinkError
 from fastcam_runtime.sinks import Status, http_request, http_server, live_page, open_sink
 from fastcam_runtime.sinks.live_page import LivePage
+from fastcam_runtime.sinks.newest import Newest
 
 COLOURS = {"overlay": (0, 0, 255), "map": (0, 255, 0), "side": (255, 0, 0)}
 """What the stand-in of the loop draws for each view, blue-green-red."""
@@ -324,6 +327,37 @@ def test_number_of_viewers_is_bounded_and_freed(loop: Loop) -> None:
         viewer.close()
 
 
+def test_viewers_that_leave_before_the_first_picture_free_their_places(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(live_page, "_REPEAT_SECONDS", 0.1)
+    sink = LivePage("http://:0", Controls(("overlay",)))
+    address = ("127.0.0.1", int(sink.url.rstrip("/").rpartition(":")[2]))
+    try:
+        with socket.create_connection(address, timeout=20) as staying:
+            for viewer in [staying, *(socket.create_connection(address) for _ in range(3))]:
+                viewer.sendall(b"GET /stream.mjpg HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert status_of(viewer.recv(4096)) == 200
+                if viewer is not staying:
+                    viewer.close()
+            until(lambda: len(sink._server._open) == 1)
+            sink.write(np.zeros((4, 4, 3), np.uint8), Status(0))
+            assert b"image/jpeg" in staying.recv(4096)
+    finally:
+        sink.close()
+
+
+def test_held_picture_is_published_once() -> None:
+    newest = Newest()
+    picture, held = np.zeros((4, 4, 3), np.uint8), Status(0)
+    for _ in range(20):
+        newest.publish(picture, held)
+    assert newest.jpeg(0, 0) is not None
+    assert newest.jpeg(1, 0) is None
+    newest.publish(picture, Status(0))
+    assert newest.jpeg(1, 0) is not None
+
+
 def test_number_of_connections_is_bounded_and_freed(loop: Loop) -> None:
     idle = [loop.connect() for _ in range(http_server.CONNECTIONS_LIMIT)]
     until(lambda: len(loop.sink._server._open) == len(idle))  # type: ignore[attr-defined]
@@ -547,6 +581,33 @@ def test_slow_request_is_ended(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> N
             if answer:
                 break
         assert status_of(answer) == 408
+
+
+def test_blanks_in_a_header_take_no_time() -> None:
+    """In a process of its own: a search that goes on for hours would keep every thread from running."""
+    program = """
+from fastcam_runtime.sinks.http_request import Refusal, parse_head
+assert parse_head(b"GET / HTTP/1.1\\r\\nX:" + b" " * 7000 + b"a \\t b\\t ").headers == {"x": "a \\t b"}
+try:
+    parse_head(b"GET / HTTP/1.1\\r\\nX:" + b" " * 7000 + b"\\x01")
+except Refusal as refusal:
+    print(refusal)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("a malformed header\n", "")
+
+
+def test_refused_client_that_goes_on_sending_is_ended(loop: Loop) -> None:
+    with loop.connect() as trickling:
+        trickling.sendall(b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert status_of(trickling.recv(4096)) == 404
+
+        def ended() -> bool:
+            with contextlib.suppress(ConnectionError):
+                trickling.send(b"x")
+            return not loop.sink._server._open  # type: ignore[attr-defined]
+
+        until(ended)
 
 
 def test_clients_that_go_away_print_nothing(loop: Loop, capfd: pytest.CaptureFixture[str]) -> None:

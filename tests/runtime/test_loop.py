@@ -167,20 +167,60 @@ def test_a_limit_of_frames(explainer: Explainer) -> None:
     assert sink.levels == LEVELS[:3]
 
 
-def test_a_live_source_is_shown_as_it_is_now(explainer: Explainer) -> None:
-    """A slow sink: a frame is read after the last but two was shown, however slow the machine is."""
+class Slow(Recorder):
+    """Takes so long for a picture that the network begins with three more frames meanwhile, if it can."""
+
+    def __init__(self, explainer: Explainer, source: LiveCounter, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.source = source
+        self.began = threading.Semaphore(0)
+        self.shown_at: list[int] = []
+        explain = explainer.explain
+
+        def counted(*args: object) -> object:
+            self.began.release()
+            return explain(*args)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(explainer, "explain", counted)
+
+    def write(self, picture: np.ndarray, status: Status) -> None:
+        self.shown_at.append(self.source.now())
+        super().write(picture, status)
+        while self.began.acquire(blocking=False):
+            pass
+        if len(self.pictures) < 8:
+            assert all(self.began.acquire(timeout=20) for _ in range(3)), "the network waits for the sink"
+
+
+def test_a_live_source_is_shown_as_it_is_now(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow sink: what it is given next was read after it had begun with the picture before."""
     source = LiveCounter()
-    shown_at = []
-
-    def slowly(sink: Recorder) -> None:
-        shown_at.append(source.now())
-        time.sleep(0.03)
-
-    sink = Recorder(slowly)
-    make_loop(explainer, source, sink, frames=15).run()
+    sink = Slow(explainer, source, monkeypatch)
+    tally = make_loop(explainer, source, sink, frames=10).run()
     frames = [status.frame for status in sink.statuses]
-    assert len(frames) == 15
-    assert all(frame >= before for frame, before in zip(frames[3:], shown_at, strict=False))
+    assert len(frames) == tally.frames == 10
+    assert all(frame >= before for frame, before in zip(frames[1:8], sink.shown_at, strict=False))
+    assert tally.replaced >= 7
+    assert 0 < sink.statuses[7].dropped <= tally.replaced
+
+
+def test_maps_of_a_replaced_frame_are_not_lost(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames get brighter, and none without a map of its own shows one that is older than `every` frames."""
+
+    class Brighter(LiveCounter):
+        count = -1
+
+        def read(self) -> Frame | None:
+            frame = super().read()
+            self.count += 1
+            image = np.full((*FRAME, 3), self.count, np.uint8)
+            return frame and Frame(image, self.count, frame.time)
+
+    source = Brighter()
+    sink = Slow(explainer, source, monkeypatch)
+    make_loop(explainer, source, sink, frames=10, every=4).run()
+    frames = [status.frame for status in sink.statuses]
+    assert sink.levels == [frame // 4 * 4 for frame in frames]
 
 
 def test_stop_from_the_controls(explainer: Explainer) -> None:
@@ -259,6 +299,29 @@ def test_paused_the_view_can_be_changed_and_nothing_is_recorded_twice(explainer:
     assert [status.frame for status in recorder.statuses] == list(range(8))
     assert len(screen.pictures) > len(recorder.pictures)
     assert screen.pictures[-1].shape == (32, 96, 3)
+
+
+def test_a_view_changed_and_changed_back_at_the_end_of_a_pause(
+    explainer: Explainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The frames after the pause do not show the map of the view in between."""
+    controls = Controls(available_views(explainer.model), "map")
+    controls.set_paused(True)
+    computed: list[object] = []
+    explain = explainer.explain
+
+    def explain_while_the_view_is_changed_back(*args: object) -> object:
+        computed.extend(args[2])  # type: ignore[call-overload]
+        if args[2] == ["lovi"]:
+            controls.set_view("map")
+            controls.set_paused(False)
+        return explain(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(explainer, "explain", explain_while_the_view_is_changed_back)
+    screen = Screen(lambda screen: controls.set_view("lovi") if len(screen.pictures) == 1 else None)
+    make_loop(explainer, Counting([80] * 6), screen, controls=controls, every=100).run()
+    assert computed == ["saliency_map", "lovi", "saliency_map"]
+    assert screen.levels[-1] == 80
 
 
 def test_a_class_chosen_while_running(explainer: Explainer) -> None:

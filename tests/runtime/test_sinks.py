@@ -141,6 +141,15 @@ def test_live_recording_plays_as_fast_as_it_happened(tmp_path: Path, times: list
     assert len(frames_of(tmp_path / "out.avi")) == frames
 
 
+def test_live_recording_of_a_camera_that_declares_a_thousand_frames_a_second(tmp_path: Path) -> None:
+    moments = iter([0.0, 0.0, 1.0])
+    sink = VideoFile(tmp_path / "out.avi", 1000.0, real_time=True, clock=lambda: next(moments))
+    write(sink, 2)
+    sink.close()
+    assert len(frames_of(tmp_path / "out.avi")) == 61
+    assert cv2.VideoCapture(str(tmp_path / "out.avi")).get(cv2.CAP_PROP_FPS) == 60
+
+
 FILL_DISK = """
 import subprocess, sys
 from pathlib import Path
@@ -260,6 +269,7 @@ def test_errors_name_the_output_and_what_there_is(tmp_path: Path, capfd: pytest.
         f"{tmp_path}/out": "ending ''",
         f"{tmp_path}/%d-%d.png": "exactly one number",
         f"{tmp_path}/%s.png": "exactly one number",
+        f"{tmp_path}/%0999999999999d.png": "exactly one number, of 99 digits at most",
         f"{tmp_path}/%04d.mp4": r"'\.mp4' is not one of \.bmp",
         f"{tmp_path}/file/out.mp4": "cannot make the folder .*: (Not a directory|File exists)",
         f"{tmp_path}/file/x/": "cannot make the folder",

@@ -46,6 +46,17 @@ def test_a_result_is_not_changed_by_later_frames() -> None:
     assert (second == 0.5).all()
 
 
+def test_what_is_no_number_is_forgotten() -> None:
+    smooth = Smoother(0.5)
+    smooth(maps(0.0))
+    broken = maps(1.0)
+    broken["saliency_map"][0, :2] = np.nan, np.inf
+    smooth(broken)
+    after = smooth(maps(1.0))["saliency_map"]
+    assert (after[0, :2] == 1).all()
+    assert (after[1:] == 0.75).all()
+
+
 def test_new_sizes_other_maps_and_resets_start_anew() -> None:
     smooth = Smoother(0.9)
     smooth(maps(0.0))

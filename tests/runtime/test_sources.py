@@ -106,8 +106,8 @@ def test_cut_off_video_gives_what_it_has(tmp_path: Path, caplog: pytest.LogCaptu
     assert f"{len(numbers)} of {FRAMES} frames" in caplog.text
 
 
-def test_rate_holds_a_file_back_until_it_is_closed(tmp_path: Path) -> None:
-    source = open_source(str(record(tmp_path / "clip.avi", frames=3)), fps=0.001)
+def test_pace_holds_a_file_back_until_it_is_closed(tmp_path: Path) -> None:
+    source = open_source(str(record(tmp_path / "clip.avi", frames=3)), fps=0.001, paced=True)
     assert source.fps == 0.001
     assert source.read() is not None
     late: list[object] = ["unanswered"]
@@ -118,10 +118,37 @@ def test_rate_holds_a_file_back_until_it_is_closed(tmp_path: Path) -> None:
     assert late == [None]
 
 
-def test_rate_paces_a_file(tmp_path: Path) -> None:
-    with open_source(str(record(tmp_path / "clip.avi", frames=6)), fps=50) as source:
+def test_pace_is_the_rate_of_a_file(tmp_path: Path) -> None:
+    with open_source(str(record(tmp_path / "clip.avi", frames=6)), paced=True) as source:
         times = [frame.time for frame in iter(source.read, None)]
-    assert times[-1] - times[0] >= 4 / 50
+    assert times[-1] - times[0] >= 4 / 25
+
+
+@pytest.mark.parametrize(
+    ("asked", "rate", "numbers"),
+    [
+        (10, 10, [0, 3, 5, 8, 10]),  # every 2.5th: the first one that is due
+        (12.5, 12.5, [0, 2, 4, 6, 8, 10]),
+        (24, 24, [0, *range(2, 12)]),
+        (25, 25, list(range(12))),
+        (100, 25, list(range(12))),  # no frame is shown twice
+        (1, 1, [0]),
+    ],
+)
+def test_frames_are_left_out_for_a_lower_rate(
+    tmp_path: Path, asked: float, rate: float, numbers: list[int]
+) -> None:
+    with open_source(str(record(tmp_path / "clip.avi", frames=12)), fps=asked) as source:
+        assert source.fps == rate
+        frames = list(iter(source.read, None))
+    assert [number_of(frame.image) for frame in frames] == [frame.index for frame in frames] == numbers
+
+
+def test_a_lower_rate_goes_on_through_a_loop(tmp_path: Path) -> None:
+    with open_source(str(record(tmp_path / "clip.avi", frames=5)), fps=12.5, loop=True) as source:
+        frames = [frame for _ in range(6) if (frame := source.read())]
+    assert [frame.index for frame in frames] == [0, 2, 4, 6, 8, 10]
+    assert [number_of(frame.image) for frame in frames] == [0, 2, 4, 1, 3, 0]
 
 
 def test_images_of_a_folder_by_name_with_an_unreadable_one(

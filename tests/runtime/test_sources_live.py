@@ -141,6 +141,34 @@ def test_stream_that_is_not_there_hides_the_password() -> None:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("rtsp://user:s[cret@host/a", "rtsp://user@host/a"),
+        ("rtsp://user:s#cr/et?@host:554/a", "rtsp://user@host:554/a"),
+        ("rtsp://user:secr@t@[::1]:554/a", "rtsp://user@[::1]:554/a"),
+        ("rtsp://user@host/a", "rtsp://user@host/a"),
+        ("http://host/video?user=admin&pwd=secret", "http://host/video?…"),
+        ("http://host/video?mail=a@b&pwd=secret", "http://host@b&pwd=…"),
+        ("http://host/video?secret", "http://host/video?…"),
+        (
+            "rtsp://host/user=admin&password=secret&channel=1.sdp?x",
+            "rtsp://host/user=…&password=…&channel=…?…",
+        ),
+        ("http://[host/a", "http://[host/a"),
+        ("test://?size=64x48", "test://?size=64x48"),
+        ("photos/a@b=c?.jpg", "photos/a@b=c?.jpg"),
+    ],
+)
+def test_passwords_are_not_shown(uri: str, shown: str) -> None:
+    assert capture.without_password(uri) == shown
+
+
+def test_source_of_an_unknown_kind_hides_the_password() -> None:
+    with pytest.raises(SourceError, match="rtmp://user@host/a: no source of the kind rtmp://"):
+        open_source("rtmp://user:secret@host/a")
+
+
 def test_a_video_on_a_server_has_an_end(tmp_path: Path) -> None:
     writer = cv2.VideoWriter(str(tmp_path / "a.avi"), cv2.VideoWriter.fourcc(*"MJPG"), 12.5, (64, 48))
     for level in range(10):
@@ -162,7 +190,7 @@ def test_a_run_over_a_stream_keeps_the_password(
     broadcast: Broadcast, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     graft, figures = save_graft(tmp_path / "graft.onnx"), tmp_path / "figures.json"
-    uri = broadcast.uri.replace("http://", "http://user:secret@")
+    uri = broadcast.uri.replace("http://", "http://user:secret@") + "?pwd=secret"
     assert main(["run", str(graft), uri, "null://", "--frames", "1", "--json", str(figures)]) == 0
     told = "".join(capsys.readouterr()) + figures.read_text()
     assert "user@127.0.0.1" in told
@@ -239,6 +267,18 @@ def test_tries_to_find_a_lost_camera_grow_rare(monkeypatch: pytest.MonkeyPatch) 
     source._closed.set()
     again.step.release()
     source.close()
+
+
+def test_a_camera_that_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop closes its source, and so does whoever opened it."""
+    camera = Scripted(1)
+    source = LiveSource("camera", lambda: camera, SourceOptions())
+    waits: list[float] = []
+    monkeypatch.setattr(source._thread, "join", waits.append)
+    source.close()
+    source.close()
+    assert len(waits) == 1
+    camera.step.release()
 
 
 def test_failure_of_the_reader_thread_reaches_the_reader() -> None:

@@ -41,7 +41,7 @@ class Witness(Sink):
         self._seen = seen
 
     def write(self, picture: Array, status: Status) -> None:
-        label, index, score = status.label, status.frame, status.score
+        label, index, score = status.label, status.frame, status.score or 0.0
         before = self.labels[-1] if self.labels else None
         if before is not None and before.label == label:
             low, high = min(before.lowest, score), max(before.highest, score)

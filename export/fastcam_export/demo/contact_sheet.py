@@ -180,7 +180,8 @@ def _write_label(sheet: Array, row: Row, place: Rect, layout: _Layout) -> None:
     for line in _wrap(plain(row.explanation.label), letters, place.width):
         letters.put(sheet, line, place.x, y)
         y += 2 * letters.height
-    small.put(sheet, f"{row.explanation.score:.0%}", place.x, y)
+    if row.explanation.score is not None:
+        small.put(sheet, f"{row.explanation.score:.0%}", place.x, y)
     small.put(sheet, f"{row.seconds:.1f} s", place.x, y + 2 * small.height, MUTED)
 
 

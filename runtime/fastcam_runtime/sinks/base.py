@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,8 +21,8 @@ class Status:
     frame: int
     """The index of its frame."""
     label: str = ""
-    score: float = 0.0
-    """The probability of `label`, 0…1."""
+    score: float | None = None
+    """The probability of `label`, 0…1; None where the network tells no class."""
     fps: float | None = None
     """Pictures per second of late; None before the second one, and for photos."""
     latency: Mapping[str, float] = field(default_factory=dict)
@@ -30,7 +31,14 @@ class Status:
     class_choice: str | None = None
     dropped: int = 0
     name: str = ""
-    """The name of its frame, where that has one."""
+    """The path of its frame's file, where every frame is a file of its own."""
+    class_index: int | None = None
+    """The class that `label` names."""
+
+
+def finite(value: float | None) -> float | None:
+    """A figure of a status for JSON, which has no NaN and no infinity."""
+    return round(value, 6) if value is not None and math.isfinite(value) else None
 
 
 class Sink(ABC):
@@ -43,6 +51,9 @@ class Sink(ABC):
     interactive: ClassVar[bool] = False
     """A person looks at it. While paused, the loop gives it (and only it) the held picture again and again,
     so that it can react to keys and show a changed view."""
+
+    stop_key: ClassVar[str] = ""
+    """The key that ends the loop, and where it is pressed, in words; empty where there is none."""
 
     @abstractmethod
     def write(self, picture: Image, status: Status) -> None:

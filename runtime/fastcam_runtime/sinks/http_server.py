@@ -6,6 +6,7 @@ import logging
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -19,6 +20,7 @@ CONNECTIONS_LIMIT = 32
 SEND_SECONDS = 10.0
 _DRAIN_SECONDS = 0.5
 _DRAIN_BYTES = 65536
+"""Limits of what is still taken from a refused client, all of it together."""
 
 Answer = Callable[[Request, socket.socket], None]
 """Answers a request on its connection; raises `Refusal` to have an error sent."""
@@ -144,9 +146,10 @@ def send_refusal(connection: socket.socket, refusal: Refusal) -> None:
 def _drain(connection: socket.socket) -> None:
     """Take what the client still sends: closing on unread data would take the answer from it."""
     connection.shutdown(socket.SHUT_WR)
-    connection.settimeout(_DRAIN_SECONDS)
+    deadline = time.monotonic() + _DRAIN_SECONDS
     taken = 0
-    while taken < _DRAIN_BYTES:
+    while taken < _DRAIN_BYTES and (seconds := deadline - time.monotonic()) > 0:
+        connection.settimeout(seconds)
         piece = connection.recv(4096)
         if not piece:
             return

@@ -17,7 +17,7 @@ IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _FOLDER_SUFFIX = ".jpg"
 _LONGEST = 200
 """Bytes of a name: a file system takes 255, and a number, a suffix and the mark of a part come to it."""
-NUMBER = re.compile(r"%0?\d*d")
+NUMBER = re.compile(r"%0?\d{0,2}d")
 """The place of the number in a pattern such as `frames/%04d.png`."""
 
 
@@ -76,7 +76,10 @@ class NumberedImages(Sink):
     def __init__(self, pattern: str) -> None:
         path = Path(pattern)
         if len(NUMBER.findall(path.name)) != 1 or path.name.count("%") != 1 or "%" in str(path.parent):
-            raise SinkError(f"{pattern}: needs exactly one number in the file's name, as in frames/%04d.png")
+            raise SinkError(
+                f"{pattern}: needs exactly one number, of 99 digits at most, in the file's name, "
+                "as in frames/%04d.png"
+            )
         if path.suffix.lower() not in IMAGE_SUFFIXES:
             raise SinkError(f"{pattern}: {path.suffix!r} is not one of {', '.join(IMAGE_SUFFIXES)}")
         prepare_folder(path.parent, pattern)
@@ -105,7 +108,7 @@ class ImageFolder(Sink):
         """For every name that was wanted, the last number that it was given with."""
 
     def write(self, picture: Image, status: Status) -> None:
-        name = self._free(status.name) if status.name else f"{self._count:06d}"
+        name = self._free(Path(status.name).stem) if status.name else f"{self._count:06d}"
         save_image(self._folder / f"{name}{_FOLDER_SUFFIX}", picture)
         self._count += 1
 

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import logging
-import math
 import re
 import socket
 import threading
@@ -19,7 +18,7 @@ from ..controls import Controls
 from ..errors import FastcamError, SinkError
 from ..sources.base import Image
 from .access import Access
-from .base import Sink, Status
+from .base import Sink, Status, finite
 from .http_request import Refusal, Request
 from .http_server import SEND_SECONDS, BoundedServer, head, send
 from .newest import Newest
@@ -112,6 +111,8 @@ class LivePage(Sink):
                 if newest is not None:
                     shown, jpeg = newest
                     connection.sendall(_part(jpeg))
+                elif _is_gone(connection):
+                    return
         finally:
             self._viewers.release()
 
@@ -161,9 +162,9 @@ class LivePage(Sink):
         return {
             "frame": status.frame,
             "label": status.label,
-            "score": _finite(status.score),
-            "fps": _finite(status.fps),
-            "latency": {stage: _finite(milliseconds) for stage, milliseconds in status.latency.items()},
+            "score": finite(status.score),
+            "fps": finite(status.fps),
+            "latency": {stage: finite(milliseconds) for stage, milliseconds in status.latency.items()},
             "dropped": status.dropped,
             "width": width,
             "height": height,
@@ -197,15 +198,21 @@ def _parse_changes(body: bytes) -> dict[str, Any]:
     return changes
 
 
+def _is_gone(connection: socket.socket) -> bool:
+    """Whether the client has ended the connection; whatever else it sends is passed over."""
+    connection.setblocking(False)
+    try:
+        return not connection.recv(4096)
+    except BlockingIOError:
+        return False
+    finally:
+        connection.settimeout(SEND_SECONDS)
+
+
 def _part(jpeg: bytes) -> bytes:
     # The boundary comes right behind its picture: a browser shows a part only once it has seen the end of it.
     fields = f"Content-Type: image/jpeg\r\nContent-Length: {len(jpeg)}\r\n\r\n"
     return fields.encode() + jpeg + f"\r\n--{_BOUNDARY}\r\n".encode()
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has no NaN and no infinity."""
-    return round(value, 4) if value is not None and math.isfinite(value) else None
 
 
 def _policy(page: str) -> str:

@@ -41,7 +41,12 @@ class Newest:
         return self._closed
 
     def publish(self, picture: Image, status: Status) -> None:
-        """Replace the newest picture by a copy of this one."""
+        """Replace the newest picture by a copy of this one.
+
+        The same `status` comes with a picture that is held, again and again: viewers have it already.
+        """
+        if status is self._status:
+            return
         copy = picture.copy()
         with self._arrived:
             self._picture, self._status = copy, status

@@ -27,6 +27,9 @@ _RESERVE_PER_FRAME = 64
 """Bytes of disk kept free to end the file with: its index, and what is still in memory."""
 _LONGEST_GAP = 2.0
 """Seconds that are filled by repeating a picture."""
+_FASTEST_REAL_TIME = 60.0
+"""Pictures per second of a recording in real time, at most: some cameras declare a thousand, and what does
+not come is written as a repetition."""
 
 
 def free_space(folder: Path) -> int:
@@ -42,7 +45,7 @@ class VideoFile(Sink):
 
     Args:
         path: Its suffix chooses the container.
-        fps: The rate that the video declares.
+        fps: The rate that the video declares; in real time 60 at most.
         real_time: Pictures come as time passes, at whatever rate: they are repeated or left out so that the
             video plays as fast as it happened. Otherwise every picture is written once.
         free: Tells how much room a folder has.
@@ -61,6 +64,8 @@ class VideoFile(Sink):
         prepare_folder(path.parent, str(path))
         self._path = path
         self._part = beside(path)
+        if real_time:
+            fps = min(fps, _FASTEST_REAL_TIME)
         # MPEG-4 counts time in at most 65535 ticks per second, so few digits can follow the point.
         self._fps = round(fps, 2) if fps > 60 else round(fps, 3)
         self._real_time = real_time

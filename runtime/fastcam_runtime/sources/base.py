@@ -28,11 +28,12 @@ class Frame:
 
     image: Image
     index: int
-    """Counted from 0 over what the source delivered; a live source leaves gaps where frames were dropped."""
+    """Counted from 0 over what the source has: there are gaps where a live one dropped frames, or where a
+    lower rate was asked for."""
     time: float
     """`time.monotonic()` when the picture was captured, or read from its file."""
     name: str = ""
-    """The name of its file without the ending, where every picture is a file of its own."""
+    """The path of its file, where every picture is a file of its own."""
 
 
 class Source(ABC):
@@ -43,7 +44,7 @@ class Source(ABC):
     """
 
     live: ClassVar[bool] = False
-    """A live source keeps only the newest frame; any other delivers every frame, in order."""
+    """A live source keeps only the newest frame; any other delivers its frames in order."""
 
     fps: float | None = None
     """Frames per second, as the source declares or was asked for; None if it does not say."""
@@ -87,10 +88,11 @@ class SourceOptions:
 
     Args:
         size: Width and height of every frame. A camera is asked for it; what comes otherwise is resized.
-        fps: A camera is asked for this rate; a file is played no faster than it.
+        fps: A camera is asked for this rate; of a video that has a higher one, frames are left out; photos
+            have no other.
         flip: `horizontal`, `vertical` or `both`.
         loop: Begin again at the end; has no meaning for a live source.
-        paced: Play a file at its own rate where `fps` is None: somebody is watching.
+        paced: Give the frames of a file at its rate: somebody is watching.
     """
 
     size: tuple[int, int] | None = None

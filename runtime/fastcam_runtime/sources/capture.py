@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import cv2
 
@@ -77,7 +77,7 @@ def _connect_webcam(name: str, index: int, options: SourceOptions, devices: Path
 def open_stream(uri: str, options: SourceOptions) -> Source:
     """Open a network stream, or a video with an end that lies on a server.
 
-    Passwords in `uri` are kept out of every message.
+    Passwords in `uri`, and its query, are kept out of every message.
 
     Raises:
         SourceError: nothing answers, or what answers is no video.
@@ -101,9 +101,15 @@ def _connect_stream(name: str, uri: str) -> cv2.VideoCapture:
 
 
 def without_password(uri: str) -> str:
-    """The address as it may be shown; what is no address, as it is."""
-    if "://" not in uri:
+    """The address as it may be shown; what is no address of a network, as it is.
+
+    A password may hold any character, so everything between the user and the last `@` is left out; so are the
+    query and whatever follows an equals sign, where cameras take passwords too.
+    """
+    scheme, separator, rest = uri.partition("://")
+    if not separator or scheme in ("test", "csi"):
         return uri
-    parts = urlsplit(uri)
-    user, at, host = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{at}{host}"))
+    login, at, place = rest.rpartition("@")
+    user = re.split("[:/?#]", login)[0]
+    place = re.sub(r"\?.+|=[^&;/?]+", lambda match: match[0][0] + "…", place)
+    return f"{scheme}://{user}{at}{place}"

@@ -75,7 +75,7 @@ class ImageFiles(OrderedSource):
             except OSError as error:
                 image, reason = None, str(error.strerror)
             if image is not None:
-                self._picture = path.stem
+                self._picture = str(path)
                 return image
             self.skipped += 1
             logger.warning("%s: %s; passed over", path, reason)

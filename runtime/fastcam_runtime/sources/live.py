@@ -80,6 +80,8 @@ class LiveSource(Source):
         return None if self._closed.is_set() else frame
 
     def close(self) -> None:
+        if self._closed.is_set():
+            return
         self._closed.set()
         with self._arrived:
             self._arrived.notify_all()

@@ -33,10 +33,11 @@ def open_source(
     Args:
         uri: One of the above.
         size: Width and height of every frame; a camera is asked for it, anything else is resized.
-        fps: A camera is asked for this rate; a file is played no faster than it.
+        fps: A camera is asked for this rate; of a video that has a higher one, frames are left out; photos
+            have no other.
         flip: `horizontal`, `vertical` or `both`.
         loop: Begin a file, folder or clip again at its end.
-        paced: Play a file at its own rate where `fps` is None, for somebody who watches.
+        paced: Give the frames of a file at its rate, for somebody who watches; else as fast as they are read.
 
     Raises:
         SourceError: there is no such source, or it cannot be read.
@@ -60,8 +61,10 @@ def open_source(
         from .capture import open_stream
 
         return open_stream(uri, options)
+    from .capture import without_password
+
     raise SourceError(
-        f"{uri}: no source of the kind {scheme}://; there are "
+        f"{without_password(uri)}: no source of the kind {scheme}://; there are "
         f"{', '.join(known + '://' for known in SCHEMES)}{closest(scheme, SCHEMES)}"
     )
 

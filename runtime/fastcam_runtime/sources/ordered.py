@@ -1,4 +1,4 @@
-"""Sources that end: every frame is delivered, in order, as fast as it is read or at a given pace."""
+"""Sources that end: frames are delivered in order, as fast as they are read or at the pace of the source."""
 
 from __future__ import annotations
 
@@ -12,19 +12,24 @@ from .base import Frame, Image, Source, SourceOptions
 _PICTURES_PER_SECOND = 10.0
 """The pace for a viewer where the source has none of its own: pictures in a folder."""
 
+_ROUNDING = 1e-6
+"""The part of a frame by which a product of rates may be off."""
+
 
 class OrderedSource(Source):
     """A source that is read from its beginning to its end.
 
     A subclass gives the pictures by `_next` and goes back to the first one by `_rewind`; counting, pace,
-    size, flip and loop are done here.
+    size, flip and loop are done here. If a lower rate is asked for than the source has, frames are left out.
     """
 
     def __init__(self, name: str, options: SourceOptions, fps: float | None = None) -> None:
         self.name = name
-        self.fps = options.fps or fps
+        self.fps = min(options.fps, fps) if options.fps and fps else options.fps or fps
+        self._step = fps / self.fps if fps and self.fps else 1.0
+        """Pictures of the source for one that is delivered."""
         self._options = options
-        self._index = 0
+        self._index = self._given = 0
         self._due = 0.0
         self._picture = ""
         """The name of the picture that `_next` gave, where it has one."""
@@ -45,19 +50,21 @@ class OrderedSource(Source):
     def read(self) -> Frame | None:
         self._keep_pace()
         with self._reading:
-            if self._closed.is_set():
-                return None
-            image = self._next()
-            if image is None and self._index and self._options.loop:
-                self._rewind()
+            while not self._closed.is_set():
                 image = self._next()
-        if image is None:
-            if not self._index:
-                raise SourceError(f"{self.name}: not one frame could be read")
-            return None
-        frame = Frame(self._options.apply(image), self._index, time.monotonic(), self._picture)
-        self._index += 1
-        return frame
+                if image is None and self._index and self._options.loop:
+                    self._rewind()
+                    image = self._next()
+                if image is None:
+                    break
+                index = self._index
+                self._index += 1
+                if index >= self._given * self._step - _ROUNDING:
+                    self._given += 1
+                    return Frame(self._options.apply(image), index, time.monotonic(), self._picture)
+        if not self._index and not self._closed.is_set():
+            raise SourceError(f"{self.name}: not one frame could be read")
+        return None
 
     def close(self) -> None:
         self._closed.set()
@@ -65,10 +72,10 @@ class OrderedSource(Source):
             self._release()
 
     def _keep_pace(self) -> None:
-        """Wait until the next frame is due, if a rate was asked for or somebody is watching."""
-        rate = self._options.fps or (self.fps or _PICTURES_PER_SECOND if self._options.paced else None)
-        if rate is None:
+        """Wait until the next frame is due, if somebody is watching."""
+        if not self._options.paced:
             return
+        rate = self.fps or _PICTURES_PER_SECOND
         now = time.monotonic()
         if self._due > now:
             self._closed.wait(self._due - now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import cv2
 import numpy as np
@@ -112,7 +112,7 @@ class TestClip(OrderedSource):
         """Args:
         options: What is asked of any source; its size takes the place of `size`.
         size: Width and height of the frames.
-        fps: The rate that the clip declares; its pace is the reader's unless `options` has a rate.
+        fps: The rate that the clip declares; its pace is the reader's unless `options` say otherwise.
         frames: How many; 0 for no end.
         name: What error messages call it.
         """
@@ -132,10 +132,10 @@ class TestClip(OrderedSource):
         Raises:
             SourceError: an unknown key, or a value that is not of its form.
         """
-        parts = urlsplit(uri)
-        if parts.netloc or parts.path.strip("/"):
+        place, _, settings = uri.removeprefix("test://").partition("?")
+        if place.strip("/"):
             raise SourceError(f"{uri}: settings follow a question mark, as in test://?size=640x480&fps=30")
-        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        query = dict(parse_qsl(settings, keep_blank_values=True))
         for key in query:
             if key not in _KEYS:
                 raise SourceError(

@@ -1,0 +1,38 @@
+"""What the network said about each picture, for the report of a run."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from ..sources.base import Image
+from .base import Sink, Status, finite
+
+LIMIT = 100_000
+"""Pictures that are remembered: the last ones, so that an endless stream does not take ever more memory."""
+
+
+class Predictions(Sink):
+    """Shows no picture; remembers the class of each. A network that tells no class leaves it empty."""
+
+    def __init__(self) -> None:
+        self._told: deque[tuple[int, str, int, str, float | None]] = deque(maxlen=LIMIT)
+
+    def write(self, picture: Image, status: Status) -> None:
+        if status.class_index is not None:
+            self._told.append(
+                (status.frame, status.name, status.class_index, status.label, finite(status.score))
+            )
+
+    def as_list(self) -> list[dict[str, Any]]:
+        """In plain types, in the order of the pictures; `file` only where each is a file of its own."""
+        return [
+            {
+                "frame": frame,
+                **({"file": file} if file else {}),
+                "class": index,
+                "label": label,
+                "score": score,
+            }
+            for frame, file, index, label, score in self._told
+        ]
