@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from fastcam_runtime.arguments import Parser, parse
@@ -29,9 +30,19 @@ from .tune import command as tune_command
 def main(argv: Sequence[str]) -> int:
     """Run one of the workstation's commands; `argv` starts with its name."""
     args = parse(*_parsers(), attach_negative(argv))
-    with interrupted_once():
+    with interrupted_once(), _modules_of_this_folder():
         code: int | None = args.handler(args)
     return code or 0
+
+
+@contextmanager
+def _modules_of_this_folder() -> Iterator[None]:
+    """Find `net.py` of the current folder for `net:factory`, as `python -m` would."""
+    sys.path.insert(0, "")
+    try:
+        yield
+    finally:
+        sys.path.remove("")
 
 
 def _parsers() -> tuple[Parser, dict[str, Parser]]:

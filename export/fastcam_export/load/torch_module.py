@@ -35,6 +35,8 @@ def resolve(name: str) -> torch.nn.Module:
     except LoadError:
         raise
     except ImportError as error:
+        if build is not None and isinstance(error, ModuleNotFoundError) and error.name == package:
+            raise LoadError(f"{name} needs {package}: pip install {package}") from None
         raise LoadError(f"{name}: cannot import {error.name or package}: {error}") from error
     except Exception as error:  # a user's factory, or a download, may fail in any way
         raise LoadError(f"{name} could not be built: {type(error).__name__}: {error}") from error
@@ -76,12 +78,8 @@ def export_torch(module: torch.nn.Module, example: Any, shape: Sequence[int] | N
     """Export a module to ONNX in evaluation mode; its training state is put back afterwards.
 
     Raises:
-        LoadError: It is no torch module, or torch cannot export it.
+        LoadError: torch cannot export it.
     """
-    if not isinstance(module, torch.nn.Module):
-        raise LoadError(
-            f"cannot load a {type(module).__name__}: a path, an ONNX model or a torch module is needed"
-        )
     if example is None:
         example = torch.randn(*(shape or DEFAULT_SHAPE))
     arguments = example if isinstance(example, tuple) else (example,)
