@@ -64,17 +64,16 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
 
     Args:
         model: As in `graft`.
-        target: The file to make.
+        target: The file to make, an `.onnx`.
         example: As in `graft`.
         **options: The fields of `Options`.
 
     Raises:
         FastcamError: Nothing was written.
     """
-    target = Path(target)
-    check_target(target, options.get("labels"))
+    place = check_target(target, options.get("labels"))
     wanted = Options(**options)
-    with draft(target) as files:
+    with draft(place) as files:
         original, result = _write(files, model, example, wanted)
         # The model in memory is garbage now, with cycles: the check needs that memory for its sessions.
         gc.collect()

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from fastcam_runtime.arguments import Parser, parse
 from fastcam_runtime.contract import OUTPUTS, TapInfo
@@ -64,7 +63,7 @@ def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog="example: fastcam export model.onnx --outputs saliency_map,cam --labels labels.txt",
     )
     command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
-    command.add_argument("out", metavar="OUT", nargs="?", type=Path, help="default: NAME-fastcam.onnx")
+    command.add_argument("out", metavar="OUT", nargs="?", help="default: NAME-fastcam.onnx")
     command.add_argument(
         "--outputs", default="saliency_map", metavar="LIST", help=f"any of {','.join(OUTPUTS)}"
     )
@@ -94,7 +93,7 @@ def _add_inspect(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _export(args: argparse.Namespace) -> None:
-    out = args.out or default_target(args.model)
+    out = default_target(args.model) if args.out is None else args.out
     exported = export(
         args.model, out, outputs=args.outputs, cam=args.cam, inline=args.inline, prepared=args.prepared,
         **map_options(args),
@@ -103,7 +102,7 @@ def _export(args: argparse.Namespace) -> None:
         print(f"note: {note}", file=sys.stderr)
     scales = _sizes(exported.metadata.taps)
     prepared = f", prepared for {exported.metadata.prepared}" if args.prepared else ""
-    print(f"{out}: {scales}, outputs {', '.join(exported.metadata.outputs)}{prepared}")
+    print(f"{exported.path}: {scales}, outputs {', '.join(exported.metadata.outputs)}{prepared}")
 
 
 def _sizes(taps: Sequence[TapInfo]) -> str:

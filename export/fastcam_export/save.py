@@ -21,6 +21,7 @@ from .load.onnx_file import external_files
 from .streaming import write_model
 
 SUFFIX = ".onnx"
+_SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 
 
 class Draft:
@@ -105,27 +106,34 @@ def draft(target: Path) -> Iterator[Draft]:
         yield Draft(target, folder)
 
 
-def check_target(target: Path, labels: Any = None) -> None:
+def check_target(named: str | Path, labels: Any = None) -> Path:
     """Refuse a place that no model can be written to, and one that holds something else than a model.
 
     Args:
-        target: The file to make.
+        named: The file to make, as the user named it: `name/` is a folder even where there is none.
         labels: The labels as the user gave them; a path among other things.
 
+    Returns:
+        The place.
+
     Raises:
-        GraftError: There is no such folder, nothing can be written there, or `target` is a folder, a file of
+        GraftError: There is no such folder, nothing can be written there, or `named` is a folder, a file of
             another kind, or the labels.
     """
+    target = Path(named)
     with _naming(target):
+        if target.is_dir() or str(named).endswith(_SEPARATORS):
+            raise GraftError(f"{named or target}: is a folder, not a file; name a file in it")
         if not target.parent.is_dir():
             raise GraftError(f"cannot write {target}: there is no folder {target.parent}")
-        if target.is_dir():
-            raise GraftError(f"{target}: is a folder, not a file")
         if target.exists():
             _refuse_other(target, labels)
+        elif target.suffix.lower() not in (SUFFIX, ""):
+            raise GraftError(f"{target}: a model's name ends in {SUFFIX}; name another output")
         # Permissions do not tell everything: a disk may be mounted for reading only.
         with temporary_folder(".fastcam-", target.parent):
             pass
+    return target
 
 
 def _refuse_other(target: Path, labels: Any) -> None:

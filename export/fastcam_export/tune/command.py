@@ -76,7 +76,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="INPUT",
         help="pictures to compare maps on: 'photos/*.jpg', a folder, clip.mp4, test:// (the built-in clip)",
     )
-    command.add_argument("--out", type=Path, metavar="FILE", help="default: NAME-tuned.onnx")
+    command.add_argument("--out", metavar="FILE", help="default: NAME-tuned.onnx")
     command.add_argument("--pick", metavar="NAME", help="write this form, within the budget or not")
     command.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each form (100)")
     command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
@@ -90,8 +90,8 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print the table, ask, write; returns the exit code."""
     budget = Budget.parse(args.budget)
     options = BenchOptions(threads=args.threads, rounds=args.rounds, native=args.native)
-    out = args.out or default_target(args.model, "tuned")
-    check_target(out, args.labels)
+    wanted = default_target(args.model, "tuned") if args.out is None else args.out
+    out = check_target(wanted, args.labels)
     graft_options = map_options(args)
     if args.labels is not None:
         # Once: a pipe cannot be read again for every form that is measured.

@@ -187,7 +187,7 @@ def test_a_free_size_is_measured_as_asked(
         (["--budget", "5%", "--out", "{tmp}/no/out.onnx"], "there is no folder"),
         (["--budget", "5%", "--out", "{plain}"], "is the source file itself"),
         (["--budget", "5%", "--json", "/dev/null/f.json"], "/dev/null"),
-        (["--budget", "5%", "--json", "{tmp}/a.json", "--out", "{tmp}/./a.json"], "named twice"),
+        (["--budget", "5%", "--json", "{tmp}/a.onnx", "--out", "{tmp}/./a.onnx"], "named twice"),
         (["--budget", "5%", "--statistic", "smo"], "no statistic named 'smo'; closest: smoe"),
         (["--budget", "5%", "--weights", "1,2"], "2 weights for 3 scales"),
         (["--budget", "5%", "--threads", "0"], "at least 1"),
