@@ -28,6 +28,13 @@ class Exported:
     metadata: Metadata
     notes: tuple[str, ...]
     """What to know of the way: a change of the network's form, e.g. an upgraded opset, or an idle option."""
+    weights: tuple[Path, ...] = ()
+    """Files of weights that the model needs beside it."""
+
+    def __str__(self) -> str:
+        """All files, for a message: `model.onnx (needs model.onnx.data beside it)`."""
+        names = ", ".join(path.name for path in self.weights)
+        return f"{self.path} (needs {names} beside it)" if names else str(self.path)
 
 
 def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto:
@@ -81,8 +88,7 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
         if wanted.prepared:
             result = replace(result, metadata=prepare(files.model, files.spare, result.metadata))
             files.replace(files.spare)
-        files.publish()
-    return result
+        return replace(result, weights=files.publish())
 
 
 def _prepared(grafted: Grafted) -> onnx.ModelProto:

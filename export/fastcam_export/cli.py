@@ -102,7 +102,7 @@ def _export(args: argparse.Namespace) -> None:
         print(f"note: {note}", file=sys.stderr)
     scales = _sizes(exported.metadata.taps)
     prepared = f", prepared for {exported.metadata.prepared}" if args.prepared else ""
-    print(f"{exported.path}: {scales}, outputs {', '.join(exported.metadata.outputs)}{prepared}")
+    print(f"{exported}: {scales}, outputs {', '.join(exported.metadata.outputs)}{prepared}")
 
 
 def _sizes(taps: Sequence[TapInfo]) -> str:

@@ -83,8 +83,12 @@ class Draft:
         os.replace(model, self.model)
         self._data = []
 
-    def publish(self) -> None:
-        """Move the files to their place, the model last; then remove weights that it no longer reads."""
+    def publish(self) -> tuple[Path, ...]:
+        """Move the files to their place, the model last; then remove weights that it no longer reads.
+
+        Returns:
+            The files of weights beside the model.
+        """
         beside = {path.name for path in self.target.parent.iterdir()}
         old = {name for name in beside if name.startswith(f"{self.target.name}.data")} - set(self._data)
         left_behind = old & self._earlier_data() if old else old  # the earlier model may be large
@@ -92,6 +96,7 @@ class Draft:
             os.replace(self._folder / name, self.target.parent / name)
         for name in left_behind:
             (self.target.parent / name).unlink(missing_ok=True)
+        return tuple(self.target.parent / name for name in self._data)
 
 
 @contextlib.contextmanager

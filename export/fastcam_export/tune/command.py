@@ -115,10 +115,10 @@ def run(args: argparse.Namespace) -> int:
             write_json(args.json, found)
         if chosen is None:
             return NOTHING_WRITTEN
-        export(model, out, **graft_options, **chosen.form.options)
+        exported = export(model, out, **graft_options, **chosen.form.options)
     if args.json is not None:
         write_json(args.json, found | {"file": str(out)})
-    print(f"{out}: {chosen.form.name}, {report.describe(chosen)}{report.doubt(tuning, chosen)}")
+    print(f"{exported}: {chosen.form.name}, {report.describe(chosen)}{report.doubt(tuning, chosen)}")
     return 0
 
 
