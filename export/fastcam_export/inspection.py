@@ -11,7 +11,7 @@ from fastcam_runtime.branch import summarize_file
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY, Metadata
 from fastcam_runtime.form import running_form
 
-from .graph.ends import scores_are
+from .graph.ends import Ends, scores_are
 from .load import load
 from .load.onnx_file import read
 from .options import Options
@@ -38,10 +38,11 @@ def describe(model: str, options: Options) -> str:
 
 def _describe_plan(found: Plan) -> str:
     ends = found.ends
-    shape = "×".join(map(str, ends.shape))
-    free = " (free dimensions assumed)" if None in ends.free_size else ""
+    shape = _shape(ends)
+    assumed = "×".join(map(str, ends.shape))
+    seen = "" if shape == assumed else f", seen here as {assumed}"
     lines = [
-        f"image   {ends.image.name}  {shape} {ends.layout}{free}",
+        f"image   {ends.image.name}  {shape} {ends.layout}{seen}",
         f"scores  {ends.scores.name}  {scores_are(ends.scores)}",
         "",
     ]
@@ -55,6 +56,13 @@ def _describe_plan(found: Plan) -> str:
     for k, tap in enumerate(found.taps, start=1):
         lines += [f"  scale {k}: {reason}" for reason in tap.rejected]
     return "\n".join(lines)
+
+
+def _shape(ends: Ends) -> str:
+    """The picture's dimensions, those that the network leaves free by their letters."""
+    dims = list(ends.image.shape) if ends.image.shape is not None else list(ends.layout)
+    pairs = zip(dims, ends.layout, strict=True)
+    return "×".join(str(d) if isinstance(d, int) and d > 0 else letter for d, letter in pairs)
 
 
 def _describe_grafted(model: str, proto: onnx.ModelProto, metadata: Metadata) -> str:

@@ -132,9 +132,10 @@ def _plain_file(
     options = Options(**graft_options)
     source = load(model, input_shape=options.input_shape)
     refuse_source(out, source.path)
-    for note in source.notes:
+    found = plan(source, options)
+    for note in (*source.notes, *found.notes):
         print(f"note: {note}", file=sys.stderr)
-    shapes = [tap.shape for tap in plan(source, options).taps]
+    shapes = [tap.shape for tap in found.taps]
     path = source.path
     if path is None:
         path = folder / "original.onnx"
