@@ -1,4 +1,4 @@
-"""The workstation's commands: `fastcam export`, `inspect`, `tune` and `demo`."""
+"""The workstation's commands: `fastcam export`, `tune` and `demo`, and `inspect` of a plain network."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from fastcam_runtime.arguments import Parser, parse
+from fastcam_runtime.cli_inspect import MODEL_HELP
 from fastcam_runtime.contract import OUTPUTS, TapInfo
+from fastcam_runtime.table import count
 
 from .api import export
 from .arguments import (
-    MODEL_HELP,
-    add_analysis_options,
     add_map_options,
     attach_negative,
     default_target,
@@ -29,17 +29,27 @@ from .tune import command as tune_command
 def main(argv: Sequence[str]) -> int:
     """Run one of the workstation's commands; `argv` starts with its name."""
     args = parse(*_parsers(), attach_negative(argv))
-    with interrupted_once(), _modules_of_this_folder():
+    with _working():
         code: int | None = args.handler(args)
     return code or 0
 
 
+def inspect(args: argparse.Namespace) -> None:
+    """Print the scales of a plain network; the options are those of `fastcam_runtime.cli_inspect`."""
+    with _working():
+        print(describe(args.model, Options(taps=args.taps, input_shape=args.input_shape)))
+
+
 @contextmanager
-def _modules_of_this_folder() -> Iterator[None]:
-    """Find `net.py` of the current folder for `net:factory`, as `python -m` would."""
+def _working() -> Iterator[None]:
+    """What all commands work in: one signal ends them, and `net:factory` may be in the current folder.
+
+    Python itself looks there for `python -m`, but not for a script such as `fastcam`.
+    """
     sys.path.insert(0, "")
     try:
-        yield
+        with interrupted_once():
+            yield
     finally:
         sys.path.remove("")
 
@@ -49,7 +59,6 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     parser = Parser(prog="fastcam")
     commands = parser.add_subparsers(required=True)
     _add_export(commands)
-    _add_inspect(commands)
     tune_command.add_parser(commands)
     demo_command.add_parser(commands)
     return parser, commands.choices
@@ -81,17 +90,6 @@ def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
     command.set_defaults(handler=_export)
 
 
-def _add_inspect(commands: argparse._SubParsersAction[Parser]) -> None:
-    command = commands.add_parser(
-        "inspect",
-        allow_abbrev=False,
-        description="Show the scales of a network and the taps chosen, or what a grafted file contains.",
-    )
-    command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
-    add_analysis_options(command)
-    command.set_defaults(handler=_inspect)
-
-
 def _export(args: argparse.Namespace) -> None:
     out = default_target(args.model) if args.out is None else args.out
     exported = export(
@@ -109,10 +107,6 @@ def _sizes(taps: Sequence[TapInfo]) -> str:
     """`2 scales (16×16, 8×8)`, or in words where the network leaves height and width free."""
     sizes = [tap.shape[2:] for tap in taps]
     if not any(side for size in sizes for side in size):
-        return f"{len(taps)} scales of free size"
+        return f"{count(len(taps), 'scale')} of free size"
     listed = ", ".join("×".join(str(side or "free") for side in size) for size in sizes)
-    return f"{len(taps)} scales ({listed})"
-
-
-def _inspect(args: argparse.Namespace) -> None:
-    print(describe(args.model, Options(taps=args.taps, input_shape=args.input_shape)))
+    return f"{count(len(taps), 'scale')} ({listed})"

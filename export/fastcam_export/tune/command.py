@@ -10,12 +10,13 @@ from typing import Any
 
 from fastcam_runtime.arguments import Parser
 from fastcam_runtime.bench import BenchOptions
+from fastcam_runtime.cli_inspect import MODEL_HELP
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.overwriting import refuse_overwriting
 from fastcam_runtime.report import check_json_path, write_json
 
 from ..api import export
-from ..arguments import MODEL_HELP, add_map_options, default_target, map_options
+from ..arguments import add_map_options, default_target, map_options
 from ..interruption import temporary_folder
 from ..labels import read_labels
 from ..load import load
