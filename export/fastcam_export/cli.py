@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from fastcam_runtime.arguments import Parser, parse
 from fastcam_runtime.cli_inspect import MODEL_HELP
@@ -29,29 +28,15 @@ from .tune import command as tune_command
 def main(argv: Sequence[str]) -> int:
     """Run one of the workstation's commands; `argv` starts with its name."""
     args = parse(*_parsers(), attach_negative(argv))
-    with _working():
+    with interrupted_once():
         code: int | None = args.handler(args)
     return code or 0
 
 
 def inspect(args: argparse.Namespace) -> None:
     """Print the scales of a plain network; the options are those of `fastcam_runtime.cli_inspect`."""
-    with _working():
+    with interrupted_once():
         print(describe(args.model, Options(taps=args.taps, input_shape=args.input_shape)))
-
-
-@contextmanager
-def _working() -> Iterator[None]:
-    """What all commands work in: one signal ends them, and `net:factory` may be in the current folder.
-
-    Python itself looks there for `python -m`, but not for a script such as `fastcam`.
-    """
-    sys.path.insert(0, "")
-    try:
-        with interrupted_once():
-            yield
-    finally:
-        sys.path.remove("")
 
 
 def _parsers() -> tuple[Parser, dict[str, Parser]]:

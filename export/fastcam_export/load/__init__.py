@@ -32,7 +32,8 @@ def load(
 
     Args:
         model: A path to an `.onnx` file; its bytes; a model in memory (it is not changed); a torch
-            module; or one of `torchvision:NAME`, `timm:NAME`, `package.module:factory`.
+            module; or one of `torchvision:NAME`, `timm:NAME`, `package.module:factory`, the last one
+            installed or in the current folder.
         example: For a torch module, an example input tensor.
         input_shape: For a torch module without an example, the shape of a random one.
 

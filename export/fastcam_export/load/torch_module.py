@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import io
 import logging
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -67,11 +68,23 @@ def _timm(name: str) -> Any:
 
 
 def _factory(package: str, name: str) -> Any:
-    module = importlib.import_module(package)
-    factory = getattr(module, name, None)
-    if factory is None:
-        raise LoadError(f"{package} has no '{name}'{closest(name, dir(module))}")
-    return factory if isinstance(factory, torch.nn.Module) else factory()
+    with _current_folder():
+        module = importlib.import_module(package)
+        factory = getattr(module, name, None)
+        if factory is None:
+            raise LoadError(f"{package} has no '{name}'{closest(name, dir(module))}")
+        return factory if isinstance(factory, torch.nn.Module) else factory()
+
+
+@contextlib.contextmanager
+def _current_folder() -> Iterator[None]:
+    """Look for modules in the current folder too: Python does that for `python -m`, not for a script."""
+    sys.path.insert(0, "")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):  # a user's module may have changed the list itself
+            sys.path.remove("")
 
 
 def export_torch(module: torch.nn.Module, example: Any, shape: Sequence[int] | None) -> onnx.ModelProto:
