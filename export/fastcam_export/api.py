@@ -28,6 +28,13 @@ class Exported:
     metadata: Metadata
     notes: tuple[str, ...]
     """What to know of the way: a change of the network's form, e.g. an upgraded opset, or an idle option."""
+    weights: tuple[Path, ...] = ()
+    """Files of weights that the model needs beside it."""
+
+    def __str__(self) -> str:
+        """All files, for a message: `model.onnx (needs model.onnx.data beside it)`."""
+        names = ", ".join(path.name for path in self.weights)
+        return f"{self.path} (needs {names} beside it)" if names else str(self.path)
 
 
 def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto:
@@ -64,17 +71,16 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
 
     Args:
         model: As in `graft`.
-        target: The file to make.
+        target: The file to make, an `.onnx`.
         example: As in `graft`.
         **options: The fields of `Options`.
 
     Raises:
         FastcamError: Nothing was written.
     """
-    target = Path(target)
-    check_target(target, options.get("labels"))
+    place = check_target(target, options.get("labels"))
     wanted = Options(**options)
-    with draft(target) as files:
+    with draft(place) as files:
         original, result = _write(files, model, example, wanted)
         # The model in memory is garbage now, with cycles: the check needs that memory for its sessions.
         gc.collect()
@@ -82,8 +88,7 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
         if wanted.prepared:
             result = replace(result, metadata=prepare(files.model, files.spare, result.metadata))
             files.replace(files.spare)
-        files.publish()
-    return result
+        return replace(result, weights=files.publish())
 
 
 def _prepared(grafted: Grafted) -> onnx.ModelProto:

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fastcam_runtime.cli_inspect import add_analysis_options
 from fastcam_runtime.contract import PREPROCESS, RESIZE
 
 from .normalize import NORMALIZATIONS
 from .statistics import STATISTICS
 from .weights import PRESETS
-
-MODEL_HELP = "file.onnx, torchvision:NAME, timm:NAME, or package.module:factory"
-
-
-_OPTION = re.compile(r"--[a-z][a-z-]*")
-_NEGATIVE = re.compile(r"-[\d.]")
-
-
-def attach_negative(argv: Sequence[str]) -> list[str]:
-    """`--weights -1,1` as `--weights=-1,1`: argparse would take such a value for an option of its own."""
-    attached: list[str] = []
-    for word in argv:
-        if attached and _NEGATIVE.match(word) and _OPTION.fullmatch(attached[-1]):
-            attached[-1] += f"={word}"
-        else:
-            attached.append(word)
-    return attached
 
 
 def add_map_options(command: argparse.ArgumentParser) -> None:
@@ -44,17 +26,6 @@ def add_map_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--resize", default="stretch", metavar="R", help=f"{' | '.join(RESIZE)}")
     add_analysis_options(command)
-
-
-def add_analysis_options(command: argparse.ArgumentParser) -> None:
-    """Where in the network to look."""
-    command.add_argument(
-        "--taps", default="auto", metavar="NAMES", help="auto, or tensor names, shallow to deep"
-    )
-    command.add_argument(
-        "--scores", metavar="OUTPUT", help="the output with the class scores, where there are several"
-    )
-    command.add_argument("--input-shape", metavar="N,C,H,W", help="for dimensions that the model leaves free")
 
 
 def map_options(args: argparse.Namespace) -> dict[str, Any]:

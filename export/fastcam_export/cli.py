@@ -1,21 +1,19 @@
-"""The workstation's commands: `fastcam export`, `inspect`, `tune` and `demo`."""
+"""The workstation's commands: `fastcam export`, `tune` and `demo`, and `inspect` of a plain network."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from fastcam_runtime.arguments import Parser, parse
+from fastcam_runtime.cli_inspect import MODEL_HELP
 from fastcam_runtime.contract import OUTPUTS, TapInfo
+from fastcam_runtime.table import count
 
 from .api import export
 from .arguments import (
-    MODEL_HELP,
-    add_analysis_options,
     add_map_options,
-    attach_negative,
     default_target,
     map_options,
 )
@@ -28,10 +26,16 @@ from .tune import command as tune_command
 
 def main(argv: Sequence[str]) -> int:
     """Run one of the workstation's commands; `argv` starts with its name."""
-    args = parse(*_parsers(), attach_negative(argv))
+    args = parse(*_parsers(), argv)
     with interrupted_once():
         code: int | None = args.handler(args)
     return code or 0
+
+
+def inspect(args: argparse.Namespace) -> None:
+    """Print the scales of a plain network; the options are those of `fastcam_runtime.cli_inspect`."""
+    with interrupted_once():
+        print(describe(args.model, Options(taps=args.taps, input_shape=args.input_shape, scores=args.scores)))
 
 
 def _parsers() -> tuple[Parser, dict[str, Parser]]:
@@ -39,7 +43,6 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     parser = Parser(prog="fastcam")
     commands = parser.add_subparsers(required=True)
     _add_export(commands)
-    _add_inspect(commands)
     tune_command.add_parser(commands)
     demo_command.add_parser(commands)
     return parser, commands.choices
@@ -53,7 +56,7 @@ def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog="example: fastcam export model.onnx --outputs saliency_map,cam --labels labels.txt",
     )
     command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
-    command.add_argument("out", metavar="OUT", nargs="?", type=Path, help="default: NAME-fastcam.onnx")
+    command.add_argument("out", metavar="OUT", nargs="?", help="default: NAME-fastcam.onnx")
     command.add_argument(
         "--outputs", default="saliency_map", metavar="LIST", help=f"any of {','.join(OUTPUTS)}"
     )
@@ -71,19 +74,8 @@ def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
     command.set_defaults(handler=_export)
 
 
-def _add_inspect(commands: argparse._SubParsersAction[Parser]) -> None:
-    command = commands.add_parser(
-        "inspect",
-        allow_abbrev=False,
-        description="Show the scales of a network and the taps chosen, or what a grafted file contains.",
-    )
-    command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
-    add_analysis_options(command)
-    command.set_defaults(handler=_inspect)
-
-
 def _export(args: argparse.Namespace) -> None:
-    out = args.out or default_target(args.model)
+    out = default_target(args.model) if args.out is None else args.out
     exported = export(
         args.model, out, outputs=args.outputs, cam=args.cam, inline=args.inline, prepared=args.prepared,
         **map_options(args),
@@ -92,17 +84,13 @@ def _export(args: argparse.Namespace) -> None:
         print(f"note: {note}", file=sys.stderr)
     scales = _sizes(exported.metadata.taps)
     prepared = f", prepared for {exported.metadata.prepared}" if args.prepared else ""
-    print(f"{out}: {scales}, outputs {', '.join(exported.metadata.outputs)}{prepared}")
+    print(f"{exported}: {scales}, outputs {', '.join(exported.metadata.outputs)}{prepared}")
 
 
 def _sizes(taps: Sequence[TapInfo]) -> str:
     """`2 scales (16×16, 8×8)`, or in words where the network leaves height and width free."""
     sizes = [tap.shape[2:] for tap in taps]
     if not any(side for size in sizes for side in size):
-        return f"{len(taps)} scales of free size"
+        return f"{count(len(taps), 'scale')} of free size"
     listed = ", ".join("×".join(str(side or "free") for side in size) for size in sizes)
-    return f"{len(taps)} scales ({listed})"
-
-
-def _inspect(args: argparse.Namespace) -> None:
-    print(describe(args.model, Options(taps=args.taps, input_shape=args.input_shape, scores=args.scores)))
+    return f"{count(len(taps), 'scale')} ({listed})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import onnx_ir as ir
@@ -46,19 +47,25 @@ def plan(source: Source, options: Options) -> Plan:
         taps = find_taps(ends, shapes)
     else:
         taps = named_taps(model, options.taps, ends, shapes)
-    notes = (*_cut_note(ends, shapes), *(_scores_note(model, ends) if options.scores is None else ()))
-    return Plan(model, ends, taps, notes)
+    return Plan(model, ends, taps, tuple(_notes(model, ends, shapes, options)))
 
 
-def _cut_note(ends: Ends, shapes: Shapes) -> tuple[str, ...]:
+def _notes(model: ir.Model, ends: Ends, shapes: Shapes, options: Options) -> Iterator[str]:
+    height, width = ends.size
+    if options.input_shape is None and None in ends.free_size:
+        yield (
+            f"the network leaves the size of its picture free: frames are resized to {height}×{width}; "
+            f"--input-shape {','.join(ends.layout)} names another size"
+        )
     cut = cut_size(ends, shapes)
-    if cut is None:
-        return ()
-    return (f"the network cuts its picture to {cut[0]}×{cut[1]}: maps of that part cover the whole picture",)
-
-
-def _scores_note(model: ir.Model, ends: Ends) -> tuple[str, ...]:
-    others = other_scores(model, ends)
-    if not others:
-        return ()
-    return (f"'{ends.scores.name}' is taken for the class scores; others can be named: {', '.join(others)}",)
+    if cut is not None:
+        yield f"the network cuts its picture to {cut[0]}×{cut[1]}: maps of that part cover the whole picture"
+    others = [f"'{v.name}'" for v in model.graph.inputs if v is not ends.image and not v.is_initializer()]
+    if others:
+        yield (
+            f"fastcam run cannot feed {', '.join(others)}: it gives a network its picture and nothing else; "
+            "run the file in a program of your own"
+        )
+    scores = other_scores(model, ends) if options.scores is None else []
+    if scores:
+        yield f"'{ends.scores.name}' is taken for the class scores; others can be named: {', '.join(scores)}"

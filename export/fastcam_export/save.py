@@ -21,6 +21,7 @@ from .load.onnx_file import external_files
 from .streaming import write_model
 
 SUFFIX = ".onnx"
+_SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 
 
 class Draft:
@@ -82,8 +83,12 @@ class Draft:
         os.replace(model, self.model)
         self._data = []
 
-    def publish(self) -> None:
-        """Move the files to their place, the model last; then remove weights that it no longer reads."""
+    def publish(self) -> tuple[Path, ...]:
+        """Move the files to their place, the model last; then remove weights that it no longer reads.
+
+        Returns:
+            The files of weights beside the model.
+        """
         beside = {path.name for path in self.target.parent.iterdir()}
         old = {name for name in beside if name.startswith(f"{self.target.name}.data")} - set(self._data)
         left_behind = old & self._earlier_data() if old else old  # the earlier model may be large
@@ -91,6 +96,7 @@ class Draft:
             os.replace(self._folder / name, self.target.parent / name)
         for name in left_behind:
             (self.target.parent / name).unlink(missing_ok=True)
+        return tuple(self.target.parent / name for name in self._data)
 
 
 @contextlib.contextmanager
@@ -105,27 +111,34 @@ def draft(target: Path) -> Iterator[Draft]:
         yield Draft(target, folder)
 
 
-def check_target(target: Path, labels: Any = None) -> None:
+def check_target(named: str | Path, labels: Any = None) -> Path:
     """Refuse a place that no model can be written to, and one that holds something else than a model.
 
     Args:
-        target: The file to make.
+        named: The file to make, as the user named it: `name/` is a folder even where there is none.
         labels: The labels as the user gave them; a path among other things.
 
+    Returns:
+        The place.
+
     Raises:
-        GraftError: There is no such folder, nothing can be written there, or `target` is a folder, a file of
+        GraftError: There is no such folder, nothing can be written there, or `named` is a folder, a file of
             another kind, or the labels.
     """
+    target = Path(named)
     with _naming(target):
+        if target.is_dir() or str(named).endswith(_SEPARATORS):
+            raise GraftError(f"{named or target}: is a folder, not a file; name a file in it")
         if not target.parent.is_dir():
             raise GraftError(f"cannot write {target}: there is no folder {target.parent}")
-        if target.is_dir():
-            raise GraftError(f"{target}: is a folder, not a file")
         if target.exists():
             _refuse_other(target, labels)
+        elif target.suffix.lower() not in (SUFFIX, ""):
+            raise GraftError(f"{target}: a model's name ends in {SUFFIX}; name another output")
         # Permissions do not tell everything: a disk may be mounted for reading only.
         with temporary_folder(".fastcam-", target.parent):
             pass
+    return target
 
 
 def _refuse_other(target: Path, labels: Any) -> None:

@@ -11,6 +11,7 @@ from .errors import FastcamError, closest
 
 _OPTION = re.compile(r"--?[A-Za-z]")
 """How an option begins; `-1` is a number."""
+_NEGATIVE = re.compile(r"-[\d.]")
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,11 +38,24 @@ def parse(parser: Parser, commands: Mapping[str, Parser], argv: Sequence[str]) -
     if command is None:
         _check(parser, argv[:1], " before a command")
         return parser.parse_args(argv)
-    _check(command, argv[1:])
-    if "--" in argv:
-        return command.parse_args(argv[1:])
+    words = _attach_negative(command, argv[1:])
+    _check(command, words)
+    if "--" in words:
+        return command.parse_args(words)
     # An output may stand behind an option; argparse offers that for one command alone, and without `--`.
-    return command.parse_intermixed_args(argv[1:])
+    return command.parse_intermixed_args(words)
+
+
+def _attach_negative(parser: Parser, argv: Sequence[str]) -> list[str]:
+    """`--weights -1,1` as `--weights=-1,1`: argparse would take such a value for an option of its own."""
+    attached: list[str] = []
+    for word in argv:
+        option = parser._option_string_actions.get(attached[-1]) if attached else None
+        if option is not None and option.nargs != 0 and _NEGATIVE.match(word):
+            attached[-1] += f"={word}"
+        else:
+            attached.append(word)
+    return attached
 
 
 def _check(parser: Parser, argv: Sequence[str], where: str = "") -> None:

@@ -13,6 +13,8 @@ _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _CAP_HEIGHT = 21.0
 """Pixels of a capital letter of the font at scale 1."""
 _SMALLEST = 9
+_SMALLEST_IN_CORNER = 6
+"""A tile of a grid is small, and figures that are cut off say nothing."""
 _ANY_SCRIPT = int(cv2.__version__.partition(".")[0]) >= 5
 _WHITE = (255, 255, 255)
 
@@ -88,10 +90,16 @@ def write_bar(picture: Array, left: str, right: str) -> None:
 
 
 def write_corner(picture: Array, text: str) -> None:
-    """Write a short text on a dark ground in the upper left corner of a BGR picture, in place."""
+    """Write a short text on a dark ground in the upper left corner of a BGR picture, in place.
+
+    In letters that let all of it fit, if they need not be too small for that.
+    """
+    text = plain(text)
     letters = Lettering.for_picture(*picture.shape[:2])
+    while letters.height > _SMALLEST_IN_CORNER and letters.width(text) > picture.shape[1] - letters.height:
+        letters = Lettering(letters.height - 1)
     margin = letters.height // 2
-    text = letters.fit(plain(text), picture.shape[1] - 2 * margin)
+    text = letters.fit(text, picture.shape[1] - 2 * margin)
     width = min(picture.shape[1], letters.width(text) + 2 * margin)
     _darken(picture[: letters.height + 2 * margin, :width])
     letters.put(picture, text, margin, margin + letters.height)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import logging
 import os
@@ -10,19 +9,17 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from . import cli_bench, cli_run
+from . import cli_bench, cli_inspect, cli_run
 from .arguments import Parser, parse
 from .errors import FastcamError
+from .workstation import import_commands
 
 _EXPORT_COMMANDS = {
     "export": "put saliency maps into an ONNX file",
-    "inspect": "show the scales of a network, or what a grafted file contains",
     "demo": "the shipped model on the shipped clip",
     "tune": "find the best maps that cost no more than a budget on this device",
 }
-"""Commands of the package for workstations; it is imported only when one of them is chosen."""
-
-_OF_EXPORT_EXTRA = ("onnx", "onnx_ir", "onnxscript")
+"""Commands of the package for workstations."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,22 +48,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(argv: list[str]) -> int:
     if argv and argv[0] in _EXPORT_COMMANDS:
-        return _run_export_command(argv)
+        code: int | None = import_commands(argv[0]).main(argv)
+        return code or 0
     args = parse(*_parsers(), argv)
-    logging.basicConfig(level=logging.INFO, format="fastcam: %(message)s", stream=sys.stderr)
-    code: int | None = args.handler(args)
-    return code or 0
-
-
-def _run_export_command(argv: list[str]) -> int:
-    try:
-        export_cli = importlib.import_module("fastcam_export.cli")
-    except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing not in _OF_EXPORT_EXTRA:
-            raise
-        raise FastcamError(f"{argv[0]} needs {missing}: pip install 'fastcam-edge[export]'") from error
-    code: int | None = export_cli.main(argv)
+    logging.basicConfig(format="fastcam: %(message)s", stream=sys.stderr)
+    logging.getLogger(__package__).setLevel(logging.INFO)  # not of others, e.g. of who builds a torch model
+    code = args.handler(args)
     return code or 0
 
 
@@ -81,6 +68,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     cli_run.add_parser(commands)
     cli_bench.add_parser(commands)
+    cli_inspect.add_parser(commands)
     for name, text in _EXPORT_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
     return parser, commands.choices

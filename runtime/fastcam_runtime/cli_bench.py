@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,7 @@ def _text(report: dict[str, Any]) -> str:
         [v["name"], *(f"{v['statistics_ms'][c]:.3f}" for c in columns), f"{v['load_ms']:.0f}"]
         for v in report["variants"]
     ]
+    frames = _frames(report["variants"][-1]["inputs"])
     versions, threads = report["versions"], count_threads(report["threads"])
     lines = [
         f"{report['cpu']}, {providers.short_name(report['provider'])}, {threads}, "
@@ -83,21 +84,27 @@ def _text(report: dict[str, Any]) -> str:
             f"{v['name']}: {v['file']}{_WHICH.get(v['name'], '')} (sha256 {v['sha256'][:12]})"
             for v in report["variants"]
         ),
-        format_table(["ms", *columns, "load"], rows),
+        format_table(["ms" if frames == 1 else f"ms per {frames} frames", *columns, "load"], rows),
     ]
     if report["difference_ms"]:
         before, after = (any(map(is_saliency_output, v["outputs"])) for v in report["variants"])
         what = "maps cost" if after and not before else f"{report['variants'][1]['name']} minus baseline:"
-        lines.append(f"{what} {_cost(report['difference_ms'], report['rounds'])}")
+        lines.append(f"{what} {_cost(report['difference_ms'], report['rounds'], frames)}")
     lines.append(f"peak memory {report['peak_rss_bytes'] / 1e6:.1f} MB")
     return "\n".join(lines)
 
 
-def _cost(difference: Mapping[str, Any], rounds: int) -> str:
+def _frames(inputs: Mapping[str, Sequence[int]]) -> int:
+    """How many pictures a run takes: a network may want no fewer than its fixed batch."""
+    return next((shape[0] for shape in inputs.values() if len(shape) == 4), 1)
+
+
+def _cost(difference: Mapping[str, Any], rounds: int, frames: int) -> str:
     low, high = difference["interval"]
     first, third = difference["quartiles"]
+    each = "frame" if frames == 1 else f"{frames} frames in one run"
     text = (
-        f"{difference['median']:+.3f} ms ({difference['percent']:+.1f} %) per frame: the median of "
+        f"{difference['median']:+.3f} ms ({difference['percent']:+.1f} %) per {each}: the median of "
         f"{rounds} differences, one per round; with 95 % certainty {low:+.3f} to {high:+.3f}, "
         f"half of all rounds {first:+.3f} to {third:+.3f}"
     )

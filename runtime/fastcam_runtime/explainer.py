@@ -122,6 +122,7 @@ class Explainer:
                 "is not there" if image is None else f"takes {image.type}, not one of {', '.join(_DTYPES)}"
             )
             raise ModelError(f"{model.path}: its image input {name!r} {found}")
+        _refuse_further_inputs(model, session)
         self._batch: int | None = image.shape[0] if isinstance(image.shape[0], int) else None
         self._preprocess = Preprocessor(
             self.metadata.image,
@@ -279,6 +280,17 @@ class Explainer:
         )  # of each class to the best one, as logarithms
         np.exp(odds, out=odds)
         return float(odds[index] / odds.sum())
+
+
+def _refuse_further_inputs(model: Model, session: ort.InferenceSession) -> None:
+    """What has a default is not among these inputs; the class has one."""
+    known = (model.metadata.image.name, contract.CLASS_INPUT)
+    others = [repr(value.name) for value in session.get_inputs() if value.name not in known]
+    if others:
+        raise ModelError(
+            f"{model.path}: cannot be fed {', '.join(others)}: only its picture {known[0]!r} is given to it; "
+            "run it in a program of your own"
+        )
 
 
 def _call(session: ort.InferenceSession, names: list[str], feed: dict[str, Any]) -> list[Array]:

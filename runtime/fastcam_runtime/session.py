@@ -15,6 +15,7 @@ from .branch import Summary, is_ort, summarize_file
 from .contract import METADATA_KEY, Metadata
 from .errors import ModelError, first_line
 from .form import running_form
+from .table import count
 
 logger = logging.getLogger(__name__)
 
@@ -163,4 +164,4 @@ def describe(session: ort.InferenceSession, path: Path, file: Summary | None, *,
 
 def count_threads(threads: int) -> str:
     """`1 thread`, `2 threads`."""
-    return f"{threads} thread{'' if threads == 1 else 's'}"
+    return count(threads, "thread")

@@ -97,6 +97,44 @@ def test_inspect_says_where_there_are_no_class_scores(
     assert "scores  logits  one for each of 5×32×32, not for each class: no labels, no class maps\n" in out
 
 
+def test_a_free_size_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    free, target = tmp_path / "free.onnx", tmp_path / "out.onnx"
+    onnx.save(small_cnn("float[batch,3,height,width] input"), free)
+    note = (
+        "note: the network leaves the size of its picture free: frames are resized to 224×224; "
+        "--input-shape N,C,H,W names another size\n"
+    )
+    assert outcome(capsys, "export", free, target)[2] == note
+    code, out, _ = outcome(capsys, "inspect", free)
+    assert code == 0
+    assert f"{note}image   input  N×3×H×W NCHW, seen here as 1×3×224×224\n" in out
+    assert outcome(capsys, "export", free, target, "--input-shape", "1,3,96,64")[2] == ""
+    out = outcome(capsys, "inspect", free, "--input-shape", "1,3,96,64")[1]
+    assert out.startswith("image   input  N×3×H×W NCHW, seen here as 1×3×96×64\n")
+
+
+@pytest.mark.parametrize(("inputs", "shape"), [("float[n,3,64,64]", "N×3×64×64"), ("float", "N×C×H×W")])
+def test_inspect_shows_free_dimensions_as_such(
+    inputs: str, shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "free.onnx"
+    model = small_cnn(f"{inputs} input")
+    if inputs == "float":
+        model.graph.input[0].type.tensor_type.ClearField("shape")
+    onnx.save(model, path)
+    out = outcome(capsys, "inspect", path, "--input-shape", "1,3,64,64")[1]
+    assert f"image   input  {shape} NCHW, seen here as 1×3×64×64\n" in out
+
+
+def test_an_input_that_run_cannot_feed_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, target = tmp_path / "two.onnx", tmp_path / "out.onnx"
+    onnx.save(small_cnn("float[1,3,64,64] input, bool[1] flag"), path)
+    code, _, err = outcome(capsys, "export", path, target)
+    assert code == 0
+    assert err.startswith("note: fastcam run cannot feed 'flag': ")
+    assert f"{target}: cannot be fed 'flag': " in refused(capsys, "run", target, "test://", "null://")
+
+
 def test_inspect_shows_what_a_grafted_file_contains(
     plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,7 +154,9 @@ def test_external_data_is_carried_along(tmp_path: Path, capsys: pytest.CaptureFi
     )
     before = files(source)
     target = tmp_path / "out.onnx"
-    assert outcome(capsys, "export", source / "m.onnx", target)[0] == 0
+    code, out, _ = outcome(capsys, "export", source / "m.onnx", target)
+    assert code == 0
+    assert out.startswith(f"{target} (needs out.onnx.data beside it): 3 scales")
     assert files(source) == before
     assert sorted(files(tmp_path)) == ["m.bin", "m.onnx", "out.onnx", "out.onnx.data"]
     (source / "m.bin").unlink()

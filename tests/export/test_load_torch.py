@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -63,6 +64,18 @@ def test_a_factory_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("importable")
+def test_a_factory_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command is a script elsewhere, so that Python itself would look beside that one."""
+    (tmp_path / "net_of_mine.py").write_text("from tiny_zoo import tiny\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", str(tmp_path))])
+    before = list(sys.path)
+    assert main(["export", "net_of_mine:tiny", "--input-shape", "1,3,64,64"]) == 0
+    assert (tmp_path / "tiny-fastcam.onnx").is_file()
+    assert sys.path == before
+
+
+@pytest.mark.usefixtures("importable")
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -70,7 +83,7 @@ def test_a_factory_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ("tiny_zoo:not_a_module", "gave a int, not a torch.nn.Module"),
         ("tiny_zoo:failing", "could not be built: RuntimeError: no such checkpoint"),
         ("no_such_package:model", "cannot import no_such_package"),
-        ("timm:resnet18", "cannot import timm"),
+        ("timm:resnet18", "timm:resnet18 needs timm: pip install timm\n"),
     ],
 )
 def test_names_that_do_not_work(name: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,3 +100,59 @@ def test_an_unknown_torchvision_model_gets_the_closest_names() -> None:
 def test_something_that_is_no_model() -> None:
     with pytest.raises(LoadError, match="cannot load a int"):
         graft(3)
+
+
+WITHOUT = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+import fastcam_export
+from fastcam_runtime.cli import main
+if len(sys.argv) > 2:
+    sys.exit(main(sys.argv[2:]))
+try:
+    fastcam_export.export(object(), "x.onnx")
+except fastcam_export.LoadError as error:
+    sys.exit(f"refused: {error}")
+"""
+
+
+def without(missing: str, *argv: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """`fastcam` where a package is not installed; without arguments, `export` of what is no model."""
+    command = [sys.executable, "-c", WITHOUT, missing, *argv]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=folder)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "export torchvision:resnet18 x.onnx",
+        "export foo:bar",
+        "inspect timm:resnet18",
+        "tune some.mod:f --budget 5%",
+    ],
+)
+def test_a_name_where_torch_is_not_installed(line: str, tmp_path: Path) -> None:
+    done = without("torch", *line.split(), folder=tmp_path)
+    name = line.split()[1]
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"fastcam: error: {name}: torch models need torch: pip install 'fastcam-edge[torch]'\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_something_that_is_no_model_where_torch_is_not_installed(tmp_path: Path) -> None:
+    done = without("torch", folder=tmp_path)
+    assert done.stderr.startswith("refused: cannot load a object: ")
+
+
+def test_a_name_where_torchvision_is_not_installed(tmp_path: Path) -> None:
+    done = without("torchvision", "inspect", "torchvision:resnet18", folder=tmp_path)
+    needs = "torchvision:resnet18 needs torchvision: pip install torchvision"
+    assert (done.returncode, done.stderr) == (2, f"fastcam: error: {needs}\n")

@@ -178,6 +178,9 @@ def test_negative_numbers_reach_their_check(
 ) -> None:
     assert exported(tmp_path, *argv)[0] == 2
     assert message in capsys.readouterr().err
+    if "--input-shape" in argv:
+        assert main(["inspect", str(tmp_path / "plain.onnx"), *argv]) == 2
+        assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

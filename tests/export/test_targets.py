@@ -72,6 +72,8 @@ def test_places_that_hold_no_file(
     assert f"cannot write {long}: File name too long" in refusal(capsys, plain, command, long)
     assert "there is no folder" in refusal(capsys, plain, command, tmp_path / "no" / "o.onnx")
     assert "is a folder, not a file" in refusal(capsys, plain, command, tmp_path.parent)
+    assert ".: is a folder, not a file" in refusal(capsys, plain, command, "")
+    assert f"{tmp_path}/new/: is a folder, not a file" in refusal(capsys, plain, command, f"{tmp_path}/new/")
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="no folder that even root cannot write into")
@@ -103,11 +105,23 @@ def test_a_model_is_replaced(name: str, plain: Path, tmp_path: Path) -> None:
     assert "saliency_map" in [output.name for output in onnx.load(target).graph.output]
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_name_of_another_kind(
+    command: list[str], plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = f"{tmp_path / 'x.txt'}: a model's name ends in .onnx; name another output"
+    assert message in refusal(capsys, plain, command, tmp_path / "x.txt")
+
+
 @pytest.mark.parametrize("name", ["model", "model.txt"])
-def test_a_free_place_may_have_any_name(name: str, plain: Path, tmp_path: Path) -> None:
-    assert export(plain, tmp_path / name).path.is_file()
+def test_an_earlier_export_is_replaced_under_any_name(name: str, plain: Path, tmp_path: Path) -> None:
+    export(plain, tmp_path / "model.onnx").path.rename(tmp_path / name)
     again = export(plain, tmp_path / name, outputs=["saliency_map", "lovi"])  # it is an export, not a text
     assert "saliency_lovi" in again.metadata.outputs
+
+
+def test_a_name_without_an_ending(plain: Path, tmp_path: Path) -> None:
+    assert export(plain, tmp_path / "model").path.is_file()
 
 
 @pytest.mark.parametrize("name", ["original.onnx", "kept", "draft"])

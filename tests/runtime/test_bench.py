@@ -214,3 +214,17 @@ def test_mistakes(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("batch", "head", "cost"),
+    [("n", "ms  ", "per frame: "), (4, "ms per 4 frames  ", "per 4 frames in one run: ")],
+)
+def test_a_fixed_batch_is_told(
+    batch: int | str, head: str, cost: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save_graft(tmp_path / "graft.onnx", batch=batch)
+    assert main(["bench", str(path), "--rounds", "6", "--threads", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert f"\n{head}" in printed
+    assert f" %) {cost}" in printed

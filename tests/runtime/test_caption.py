@@ -62,6 +62,15 @@ def test_any_text_can_be_written() -> None:
     assert letters(picture).any()
 
 
+@pytest.mark.parametrize("width", [74, 107, 640])
+def test_the_corner_shows_all_of_a_size(width: int) -> None:
+    """74: a third of 224, a tile of five scales and the frame."""
+    first, second = (np.zeros((width, width, 3), np.uint8) for _ in range(2))
+    write_corner(first, "1: 112 x 112")
+    write_corner(second, "1: 112 x 117")
+    assert (first != second).any()
+
+
 def test_the_corner_is_in_the_corner() -> None:
     picture = np.full((240, 320, 3), 255, np.uint8)
     write_corner(picture, "1: 112 x 112")

@@ -106,13 +106,37 @@ sys.exit(main(["export", "a.onnx"]))
     assert done.stderr == f"fastcam: error: export needs {missing}: pip install 'fastcam-edge[export]'\n"
 
 
+def test_inspect_on_a_device_without_the_exporter(tmp_path: Path) -> None:
+    """What a grafted file contains can be told; the scales of another one cannot be found."""
+    graft = save_graft(tmp_path / "graft.onnx")
+    plain = save_graft(tmp_path / "plain.onnx", graft=False)
+    program = """
+import sys
+sys.modules["onnx"] = sys.modules["onnx_ir"] = None
+from fastcam_runtime.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+    command = [sys.executable, "-c", program, "inspect"]
+    done = subprocess.run([*command, graft], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(
+        f"{graft} is grafted (format 1, plain operators)\nimage       image  3 channels"
+    )
+    done = subprocess.run([*command, plain], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "fastcam: error: inspect of a plain network needs onnx: pip install 'fastcam-edge[export]'\n"
+    )
+
+
 def test_neither_onnx_nor_torch_is_imported(tmp_path: Path) -> None:
     graft = save_graft(tmp_path / "graft.onnx")
     program = f"""
 import sys
 from fastcam_runtime.cli import main
 for argv in (["run", {str(graft)!r}, "test://", {str(tmp_path / "o.mp4")!r}, "--frames", "5", "--every", "2"],
-             ["bench", {str(graft)!r}, "--rounds", "6"]):
+             ["bench", {str(graft)!r}, "--rounds", "6"],
+             ["inspect", {str(graft)!r}]):
     assert main(argv) == 0
 print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,8 @@ def load(
 
     Args:
         model: A path to an `.onnx` file; its bytes; a model in memory (it is not changed); a torch
-            module; or one of `torchvision:NAME`, `timm:NAME`, `package.module:factory`.
+            module; or one of `torchvision:NAME`, `timm:NAME`, `package.module:factory`, the last one
+            installed or in the current folder.
         example: For a torch module, an example input tensor.
         input_shape: For a torch module without an example, the shape of a random one.
 
@@ -55,11 +57,12 @@ def load(
     if isinstance(model, onnx.ModelProto):
         proto = onnx.ModelProto()
         proto.CopyFrom(model)
+    elif isinstance(model, str) or _is_torch_module(model):
+        proto = _from_torch(model, example, input_shape)
     else:
-        from .torch_module import export_torch, resolve
-
-        module = resolve(model) if isinstance(model, str) else model
-        proto = export_torch(module, example, input_shape)
+        raise LoadError(
+            f"cannot load a {type(model).__name__}: a path, an ONNX model or a torch module is needed"
+        )
     return upgrade(Source(proto, _digest(proto), None))
 
 
@@ -74,6 +77,24 @@ def _names_torch_model(name: str) -> bool:
     left, colon, right = name.partition(":")
     module = left.replace(".", "").replace("_", "").isalnum() and not left.endswith(".onnx")
     return bool(colon) and module and right.isidentifier() and len(left) > 1 and not Path(name).exists()
+
+
+def _is_torch_module(model: object) -> bool:
+    """Whoever has one has imported torch; nobody else has to wait for it, or even have it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def _from_torch(
+    model: str | torch.nn.Module, example: Any, input_shape: Sequence[int] | None
+) -> onnx.ModelProto:
+    try:
+        from .torch_module import export_torch, resolve
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise LoadError(f"{model}: torch models need torch: pip install 'fastcam-edge[torch]'") from None
+    return export_torch(resolve(model) if isinstance(model, str) else model, example, input_shape)
 
 
 def _digest(proto: onnx.ModelProto) -> str:

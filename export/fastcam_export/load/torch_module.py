@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import io
 import logging
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -35,6 +36,8 @@ def resolve(name: str) -> torch.nn.Module:
     except LoadError:
         raise
     except ImportError as error:
+        if build is not None and isinstance(error, ModuleNotFoundError) and error.name == package:
+            raise LoadError(f"{name} needs {package}: pip install {package}") from None
         raise LoadError(f"{name}: cannot import {error.name or package}: {error}") from error
     except Exception as error:  # a user's factory, or a download, may fail in any way
         raise LoadError(f"{name} could not be built: {type(error).__name__}: {error}") from error
@@ -65,23 +68,31 @@ def _timm(name: str) -> Any:
 
 
 def _factory(package: str, name: str) -> Any:
-    module = importlib.import_module(package)
-    factory = getattr(module, name, None)
-    if factory is None:
-        raise LoadError(f"{package} has no '{name}'{closest(name, dir(module))}")
-    return factory if isinstance(factory, torch.nn.Module) else factory()
+    with _current_folder():
+        module = importlib.import_module(package)
+        factory = getattr(module, name, None)
+        if factory is None:
+            raise LoadError(f"{package} has no '{name}'{closest(name, dir(module))}")
+        return factory if isinstance(factory, torch.nn.Module) else factory()
+
+
+@contextlib.contextmanager
+def _current_folder() -> Iterator[None]:
+    """Look for modules in the current folder too: Python does that for `python -m`, not for a script."""
+    sys.path.insert(0, "")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):  # a user's module may have changed the list itself
+            sys.path.remove("")
 
 
 def export_torch(module: torch.nn.Module, example: Any, shape: Sequence[int] | None) -> onnx.ModelProto:
     """Export a module to ONNX in evaluation mode; its training state is put back afterwards.
 
     Raises:
-        LoadError: It is no torch module, or torch cannot export it.
+        LoadError: torch cannot export it.
     """
-    if not isinstance(module, torch.nn.Module):
-        raise LoadError(
-            f"cannot load a {type(module).__name__}: a path, an ONNX model or a torch module is needed"
-        )
     if example is None:
         example = torch.randn(*(shape or DEFAULT_SHAPE))
     arguments = example if isinstance(example, tuple) else (example,)

@@ -10,12 +10,13 @@ from typing import Any
 
 from fastcam_runtime.arguments import Parser
 from fastcam_runtime.bench import BenchOptions
+from fastcam_runtime.cli_inspect import MODEL_HELP
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.overwriting import refuse_overwriting
 from fastcam_runtime.report import check_json_path, write_json
 
 from ..api import export
-from ..arguments import MODEL_HELP, add_map_options, default_target, map_options
+from ..arguments import add_map_options, default_target, map_options
 from ..interruption import temporary_folder
 from ..labels import read_labels
 from ..load import load
@@ -45,6 +46,8 @@ approximations, and the files say so.
 _EPILOG = """\
 The form that is written is the one of --pick; on a terminal, the one that you name when asked; otherwise the
 cheapest exact form within the budget, or else the approximation within it that is most like the exact map.
+Where noise leaves open whether an exact form is within the budget, up to four times as many rounds are run;
+if that does not tell, the exact form is written and the last line says so.
 
 exit code: 0 a file was written; 1 none was, as no form is within the budget or you took none; 2 an error
 
@@ -74,7 +77,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="INPUT",
         help="pictures to compare maps on: 'photos/*.jpg', a folder, clip.mp4, test:// (the built-in clip)",
     )
-    command.add_argument("--out", type=Path, metavar="FILE", help="default: NAME-tuned.onnx")
+    command.add_argument("--out", metavar="FILE", help="default: NAME-tuned.onnx")
     command.add_argument("--pick", metavar="NAME", help="write this form, within the budget or not")
     command.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each form (100)")
     command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
@@ -88,8 +91,8 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print the table, ask, write; returns the exit code."""
     budget = Budget.parse(args.budget)
     options = BenchOptions(threads=args.threads, rounds=args.rounds, native=args.native)
-    out = args.out or default_target(args.model, "tuned")
-    check_target(out, args.labels)
+    wanted = default_target(args.model, "tuned") if args.out is None else args.out
+    out = check_target(wanted, args.labels)
     graft_options = map_options(args)
     if args.labels is not None:
         # Once: a pipe cannot be read again for every form that is measured.
@@ -113,10 +116,10 @@ def run(args: argparse.Namespace) -> int:
             write_json(args.json, found)
         if chosen is None:
             return NOTHING_WRITTEN
-        export(model, out, **graft_options, **chosen.form.options)
+        exported = export(model, out, **graft_options, **chosen.form.options)
     if args.json is not None:
         write_json(args.json, found | {"file": str(out)})
-    print(f"{out}: {chosen.form.name}, {report.describe(chosen)}")
+    print(f"{exported}: {chosen.form.name}, {report.describe(chosen)}{report.doubt(tuning, chosen)}")
     return 0
 
 
@@ -130,9 +133,10 @@ def _plain_file(
     options = Options(**graft_options)
     source = load(model, input_shape=options.input_shape)
     refuse_source(out, source.path)
-    for note in source.notes:
+    found = plan(source, options)
+    for note in (*source.notes, *found.notes):
         print(f"note: {note}", file=sys.stderr)
-    shapes = [tap.shape for tap in plan(source, options).taps]
+    shapes = [tap.shape for tap in found.taps]
     path = source.path
     if path is None:
         path = folder / "original.onnx"

@@ -21,11 +21,15 @@ from ..api import export
 from ..interruption import temporary_folder
 from ..options import Options
 from ..statistics import COMPILED
+from .budget import Budget
 from .fidelity import Array, Fidelity
 from .forms import FUNCTIONS, Form
 
 Measure = Callable[[Sequence[bench.Variant], int, Callable[[int], None]], None]
 """Runs all variants in every round and leaves the times in their `samples`; see `bench.measure`."""
+
+MOST_PASSES = 4
+"""How often the rounds are run at most, while it is undecided whether a form is within the budget."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,15 @@ class Measured:
     """The plain network's time in every round."""
     samples_ms: tuple[float, ...]
     """Its own time in the same rounds."""
+
+    @property
+    def plain(self) -> float:
+        """The plain network's median, in ms."""
+        return float(np.median(self.plain_ms))
+
+    def is_close_to(self, budget: Budget) -> bool:
+        """Whether there was too much noise to tell if it is within the budget."""
+        return budget.is_close(self.cost, self.plain)
 
 
 class Workbench:
@@ -101,12 +114,18 @@ class Workbench:
             "pictures": len(self.pictures),
         }
 
-    def measure(self, form: Form, progress: Callable[[int, int], None] = lambda *_: None) -> Measured:
+    def measure(
+        self,
+        form: Form,
+        progress: Callable[[int, int], None] = lambda *_: None,
+        budget: Budget | None = None,
+    ) -> Measured:
         """Measure one form, in turn with the plain network: what disturbs one run disturbs its neighbour too.
 
         Args:
             form: Which.
             progress: Called with how many rounds are done, from 0, and how many there are.
+            budget: What has to be decided: where it is close, up to `MOST_PASSES` times the rounds are run.
 
         Raises:
             GraftError: The form cannot be grafted.
@@ -119,12 +138,20 @@ class Workbench:
             plain = bench.open_variant("plain", path, self.options, cut_file(path))
             grafted = bench.open_variant(form.name, path, self.options)
             self._show_picture(metadata, plain, grafted)
-            self._measure(
-                [plain, grafted], self.options.rounds, lambda n: progress(bench.WARM_UP + 1 + n, rounds)
-            )
-        cost = bench.Difference.between(plain.samples, grafted.samples)
-        samples = tuple(plain.samples), tuple(grafted.samples)
-        return Measured(form, metadata.approximation, cost, fidelity, *samples)
+            times: tuple[tuple[float, ...], tuple[float, ...]] = (), ()
+            for done in range(0, MOST_PASSES * rounds, rounds):
+                first, total = done + bench.WARM_UP + 1, done + rounds
+                self._measure(
+                    [plain, grafted],
+                    self.options.rounds,
+                    lambda n, first=first, total=total: progress(first + n, total),  # type: ignore[misc]
+                )
+                times = (*times[0], *plain.samples), (*times[1], *grafted.samples)
+                cost = bench.Difference.between(*times)
+                measured = Measured(form, metadata.approximation, cost, fidelity, *times)
+                if budget is None or not measured.is_close_to(budget):
+                    break
+        return measured
 
     @contextmanager
     def _grafted(self, form: Form) -> Iterator[tuple[Path, Metadata]]:

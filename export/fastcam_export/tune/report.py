@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from fastcam_runtime import preparation
 from fastcam_runtime.session import count_threads
 from fastcam_runtime.table import format_table
@@ -38,7 +37,7 @@ def text(tuning: Tuning, setup: Mapping[str, Any], images: str) -> str:
             f"{setup['cpu']}, {setup['provider']}, {count_threads(setup['threads'])}, "
             f"{'' if setup['compiled_kernels'] else 'no '}compiled kernels, "
             f"onnxruntime {setup['versions']['onnxruntime']}",
-            f"cost: median of {setup['rounds']} rounds, each form in turn with the plain network",
+            f"cost: median of {_rounds(tuning)} rounds, each form in turn with the plain network",
             f"likeness to the exact map: mean and worst of {setup['pictures']} pictures of {images}",
             "",
             format_table(head, rows),
@@ -57,6 +56,17 @@ def describe(one: Measured) -> str:
     return f"an approximation: {one.approximation}"
 
 
+def doubt(tuning: Tuning, one: Measured) -> str:
+    """The end of a sentence about a form, where it is not certain that it is within the budget or beyond."""
+    if not one.is_close_to(tuning.budget):
+        return ""
+    low, high = one.cost.interval
+    return (
+        f"; too much noise to tell whether it is within {tuning.budget}: measured {one.cost.percent:+.1f} %, "
+        f"{one.cost.median:+.3f} ms, with 95 % certainty {low:+.3f} to {high:+.3f} ms"
+    )
+
+
 def as_dict(tuning: Tuning, setup: Mapping[str, Any], images: str) -> dict[str, Any]:
     """Everything, in plain types."""
     return {
@@ -71,6 +81,7 @@ def as_dict(tuning: Tuning, setup: Mapping[str, Any], images: str) -> dict[str, 
                 "exact": one.form.exact,
                 "approximation": one.approximation,
                 "within_budget": tuning.budget.allows(one.cost),
+                "undecided": one.is_close_to(tuning.budget),
                 "difference_ms": vars(one.cost),
                 "spearman": one.fidelity.spearman,
                 "top_overlap": one.fidelity.overlap,
@@ -82,16 +93,20 @@ def as_dict(tuning: Tuning, setup: Mapping[str, Any], images: str) -> dict[str, 
     }
 
 
+def _rounds(tuning: Tuning) -> str:
+    """`100`, or `100 to 400` where some forms were measured longer."""
+    counts = sorted({len(one.samples_ms) for one in tuning.measured})
+    return " to ".join(map(str, [counts[0], *counts[1:][-1:]]))
+
+
 def _row(tuning: Tuning, one: Measured) -> list[str]:
     (rank, overlap), (worst_rank, worst_overlap) = one.fidelity.mean, one.fidelity.worst
     low, high = one.cost.interval
     verdict = "yes" if tuning.budget.allows(one.cost) else "no"
-    plain = float(np.median(one.plain_ms))
-    close = tuning.budget.is_close(one.cost, plain)
     return [
         one.form.name,
         "exact" if one.form.exact else "approx.",
-        f"{plain:.3f}",
+        f"{one.plain:.3f}",
         f"{one.cost.median:+.3f}",
         f"{low:+.3f}…{high:+.3f}",
         f"{one.cost.percent:+.1f} %",
@@ -99,5 +114,5 @@ def _row(tuning: Tuning, one: Measured) -> list[str]:
         f"{worst_rank:.4f}",
         f"{overlap:.3f}",
         f"{worst_overlap:.3f}",
-        verdict + "?" * close,
+        verdict + "?" * one.is_close_to(tuning.budget),
     ]

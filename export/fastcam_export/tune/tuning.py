@@ -1,4 +1,4 @@
-"""Exact forms first; approximations only where no exact one is within the budget."""
+"""Exact forms first; approximations only where no exact one is within the budget, or may be."""
 
 from __future__ import annotations
 
@@ -25,11 +25,17 @@ class Tuning:
 
     @property
     def best(self) -> Measured | None:
-        """Within the budget: the cheapest exact form, else the most faithful approximation, else nothing."""
+        """Within the budget: the cheapest exact form, else the most faithful approximation, else nothing.
+
+        An exact form of which it is undecided goes before approximations: noise is no reason to leave out
+        a part of the maps.
+        """
         within = [one for one in self.measured if self.budget.allows(one.cost)]
-        exact = [one for one in within if one.form.exact]
-        if exact:
-            return min(exact, key=lambda one: one.cost.median)
+        undecided = [one for one in self.measured if one.is_close_to(self.budget)]
+        for candidates in (within, undecided):
+            exact = [one for one in candidates if one.form.exact]
+            if exact:
+                return min(exact, key=lambda one: one.cost.median)
         return max(within, key=lambda one: one.fidelity.mean, default=None)
 
     @property
@@ -54,7 +60,7 @@ def tune(
     pick: str | None = None,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Tuning:
-    """Measure the exact forms and, if none is within the budget, the approximations.
+    """Measure the exact forms and, if none is within the budget or may be, the approximations.
 
     Args:
         shapes: N×C×H×W of each of the network's taps.
@@ -74,7 +80,8 @@ def tune(
     picked = find_form(pick, [*exact, *cheaper]) if pick is not None else None
 
     def measure(form: Form) -> Measured:
-        return workbench.measure(form, partial(progress, form.name))
+        # The exact forms decide whether approximations are needed at all: worth more rounds.
+        return workbench.measure(form, partial(progress, form.name), budget if form.exact else None)
 
     measured: list[Measured] = []
     unprepared = ""

@@ -88,6 +88,32 @@ def test_nothing_within_the_budget_writes_nothing(
     assert json.loads(figures.read_text())["picked"] is None
 
 
+@pytest.mark.parametrize(
+    ("cheap", "budget", "written"),
+    [(0.1, "9.99", "functions, exact"), (0.4, "4%", "half-1, an approximation")],
+)
+def test_the_last_line_tells_of_noise(
+    cheap: float,
+    budget: str,
+    written: str,
+    plain: Path,
+    costs: dict[str, float],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    costs["half-1"] = cheap
+    out, figures = tmp_path / "out.onnx", tmp_path / "figures.json"
+    code, printed, _ = run(
+        capsys, plain, "--budget", budget, "--images", "test://?frames=1", "--out", out, "--json", figures
+    )
+    last = printed.splitlines()[-1]
+    assert code == 0
+    assert last.startswith(f"{out}: {written}")
+    assert f"; too much noise to tell whether it is within {float(budget.strip('%')):g} %: " in last
+    report = json.loads(figures.read_text())
+    assert [form["undecided"] for form in report["forms"] if form["name"] == report["picked"]] == [True]
+
+
 def test_a_picked_form_is_written_whatever_it_costs(
     plain: Path, costs: dict[str, float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,7 +187,7 @@ def test_a_free_size_is_measured_as_asked(
         (["--budget", "5%", "--out", "{tmp}/no/out.onnx"], "there is no folder"),
         (["--budget", "5%", "--out", "{plain}"], "is the source file itself"),
         (["--budget", "5%", "--json", "/dev/null/f.json"], "/dev/null"),
-        (["--budget", "5%", "--json", "{tmp}/a.json", "--out", "{tmp}/./a.json"], "named twice"),
+        (["--budget", "5%", "--json", "{tmp}/a.onnx", "--out", "{tmp}/./a.onnx"], "named twice"),
         (["--budget", "5%", "--statistic", "smo"], "no statistic named 'smo'; closest: smoe"),
         (["--budget", "5%", "--weights", "1,2"], "2 weights for 3 scales"),
         (["--budget", "5%", "--threads", "0"], "at least 1"),

@@ -11,6 +11,7 @@ import pytest
 from fastcam_export import graft
 from fastcam_export.errors import GraftError
 from fastcam_export.tune import Budget, Tuning, report, tune
+from fastcam_export.tune.measuring import MOST_PASSES
 from fastcam_export.tune.pictures import read_pictures
 from fastcam_runtime import FastcamError, native
 from networks import small_cnn
@@ -63,6 +64,28 @@ def test_the_most_faithful_approximation_within_the_budget(plain: Path, pictures
     nothing = Tuning(Budget(2.9), tuning.measured)
     assert nothing.best is None
     assert nothing.cheapest.form.name == "without-1-2"
+
+
+def test_more_rounds_where_the_budget_is_close(plain: Path, pictures: list[np.ndarray]) -> None:
+    """Nine rounds of 1 ms ± 10 % leave open whether that is 9.4 % of the network; a few times nine do not."""
+    tuning = tune(SHAPES, Budget(9.4), workbench(plain, pictures, clock({"half-1": 0.94})))
+    exact = tuning.named("functions")
+    assert 9 < len(exact.samples_ms) == len(exact.plain_ms) < 9 * MOST_PASSES
+    assert not exact.is_close_to(tuning.budget)
+    assert names(tuning) == ["functions", *CHEAPER]
+    assert {len(one.samples_ms) for one in tuning.measured[1:]} == {9}
+
+
+def test_noise_is_no_reason_for_an_approximation(plain: Path, pictures: list[np.ndarray]) -> None:
+    rounds: list[tuple[int, int]] = []
+    bench = workbench(plain, pictures, clock({"half-1": 0.1}))
+    tuning = tune(SHAPES, Budget(9.99), bench, progress=lambda _, done, total: rounds.append((done, total)))
+    assert names(tuning) == ["functions"]
+    assert not tuning.budget.allows(tuning.measured[0].cost)
+    assert tuning.best is tuning.measured[0]
+    assert len(tuning.best.samples_ms) == 9 * MOST_PASSES
+    assert rounds[-1][0] == rounds[-1][1]
+    assert rounds == sorted(rounds)
 
 
 @pytest.mark.parametrize(("pick", "measured"), [("functions", []), ("half-1", ["half-1"])])
