@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import onnx_ir as ir
-from fastcam_runtime.classes import are_class_scores
+from fastcam_runtime.scores import are_class_scores
 from fastcam_runtime.table import left_table
 
 from .graph.ends import Ends, scores_are

@@ -2,7 +2,8 @@
 
 from .classes import ClassError
 from .errors import FastcamError, ModelError, SinkError, SourceError
-from .explainer import Explainer, Explanation
+from .explainer import Explainer
+from .explanation import Explanation
 from .overlay import Overlay, overlay
 from .preprocess import Geometry
 

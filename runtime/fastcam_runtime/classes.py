@@ -1,4 +1,4 @@
-"""Whether a network tells classes, and which one is meant: by its index, its label or a part of that."""
+"""Which class is meant: by its index, its label, or a part of its label that no other has."""
 
 from __future__ import annotations
 
@@ -13,14 +13,6 @@ _SHOWN = 8
 
 class ClassError(FastcamError):
     """No such class, or more than one."""
-
-
-def are_class_scores(shape: Sequence[int]) -> bool:
-    """Whether an output of this shape has one value per class: C, C×1×1 or 1×C without the batch.
-
-    A segmentation has one for every place, a detector for every box.
-    """
-    return sum(size != 1 for size in shape) <= 1
 
 
 def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> int:

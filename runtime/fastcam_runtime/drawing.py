@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from . import views
 from .caption import answer, write_bar
-from .explainer import Explanation
+from .explanation import Explanation
 from .overlay import Overlay
 from .preprocess import Array
 from .smoothing import Smoother

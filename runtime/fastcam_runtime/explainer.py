@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,10 +14,12 @@ import numpy as np
 import onnxruntime as ort
 
 from . import contract
-from .classes import are_class_scores, find_class
+from .classes import find_class
 from .errors import FastcamError, ModelError, first_line
+from .explanation import Explanation, Prepared
 from .model import Model
 from .preprocess import Array, Geometry, Preprocessor
+from .scores import are_class_scores, class_count, probability
 
 logger = logging.getLogger(__name__)
 
@@ -32,40 +32,6 @@ _DTYPES = {
 
 _TENSORS = 3
 """Prepared frames that can be around: one in the network, one waiting for it, one being filled."""
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """What the network saw in one frame, and where.
-
-    Maps are at the network's input size (the scales at their own): `geometry`, or `overlay`, brings them back
-    onto the frame.
-    """
-
-    logits: Array
-    """The scores of all classes as the network gives them, one-dimensional; without class scores, as in a
-    segmentation, what it gives in its own shape."""
-    index: int | None
-    """The class explained: the one asked for, else that with the highest score; None without class scores."""
-    label: str
-    """Its label, or its index as text in a file without labels; empty without class scores."""
-    score: float | None
-    """Its probability, 0…1; None without class scores."""
-    maps: Mapping[str, Array]
-    """By output name (`saliency_map`, …): H×W float32 in 0…1; `saliency_lovi` is H×W×3 uint8 RGB."""
-    timings: Mapping[str, float]
-    """Milliseconds by stage: `preprocess`, `inference`; of several classes, each one's share."""
-    geometry: Geometry
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A frame as the network's input, made by `Explainer.prepare`."""
-
-    tensor: Array
-    geometry: Geometry
-    milliseconds: float
-    """What it took."""
 
 
 class Explainer:
@@ -134,7 +100,7 @@ class Explainer:
         )
         scores = next(value for value in session.get_outputs() if value.name == self.metadata.scores)
         self._class_count: int | None = None
-        count = _class_count(scores.shape)
+        count = class_count(scores.shape)
         if count is not None:
             self._set_class_count(count)
 
@@ -255,11 +221,10 @@ class Explainer:
         if are_class_scores(logits.shape):
             logits = logits.reshape(-1)
             self._set_class_count(logits.size)
-            best = int(logits.argmax())
-            index = best if index is None else index
+            index = int(logits.argmax()) if index is None else index
             if index >= logits.size:
                 raise FastcamError(f"no class {index}; the network has {logits.size}")
-            score = self._probability(logits, index, best)
+            score = probability(logits, index, self.metadata.scores_are)
         return Explanation(
             logits=logits,
             index=index,
@@ -269,17 +234,6 @@ class Explainer:
             timings=MappingProxyType(dict(timings)),
             geometry=geometry,
         )
-
-    def _probability(self, logits: Array, index: int, best: int) -> float:
-        if self.metadata.scores_are == "probabilities":
-            return float(logits[index])
-        if logits.size == 1:  # yes or no: the sigmoid, in a form that cannot overflow
-            return (1 + math.tanh(float(logits[0]) / 2)) / 2
-        odds = np.subtract(
-            logits, logits[best], dtype=np.float64
-        )  # of each class to the best one, as logarithms
-        np.exp(odds, out=odds)
-        return float(odds[index] / odds.sum())
 
 
 def _refuse_further_inputs(model: Model, session: ort.InferenceSession) -> None:
@@ -310,10 +264,3 @@ def _takes_any_classes(session: ort.InferenceSession) -> bool:
     """Whether one run explains one image for any number of classes."""
     initializers = session.get_overridable_initializers()
     return any(v.name == contract.CLASS_INPUT and v.shape == [contract.CLASSES] for v in initializers)
-
-
-def _class_count(shape: Sequence[int | str | None]) -> int | None:
-    """The classes of a scores output; None where the file leaves them free, and where it has none."""
-    sizes = [size for size in shape[1:] if isinstance(size, int)]
-    known = bool(sizes) and len(sizes) == len(shape) - 1
-    return math.prod(sizes) if known and are_class_scores(sizes) else None

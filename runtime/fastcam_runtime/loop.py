@@ -21,7 +21,8 @@ from . import views
 from .controls import Controls
 from .drawing import Drawing
 from .errors import FastcamError
-from .explainer import Explainer, Explanation, Prepared
+from .explainer import Explainer
+from .explanation import Explanation, Prepared
 from .handover import Handover
 from .overlay import Overlay
 from .preprocess import Array

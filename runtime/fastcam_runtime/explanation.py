@@ -1,0 +1,42 @@
+"""What is known of one frame: before the network saw it, and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .preprocess import Array, Geometry
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What the network saw in one frame, and where.
+
+    Maps are at the network's input size (the scales at their own): `geometry`, or `overlay`, brings them back
+    onto the frame.
+    """
+
+    logits: Array
+    """The scores of all classes as the network gives them, one-dimensional; without class scores, as in a
+    segmentation, what it gives in its own shape."""
+    index: int | None
+    """The class explained: the one asked for, else that with the highest score; None without class scores."""
+    label: str
+    """Its label, or its index as text in a file without labels; empty without class scores."""
+    score: float | None
+    """Its probability, 0…1; None without class scores."""
+    maps: Mapping[str, Array]
+    """By output name (`saliency_map`, …): H×W float32 in 0…1; `saliency_lovi` is H×W×3 uint8 RGB."""
+    timings: Mapping[str, float]
+    """Milliseconds by stage: `preprocess`, `inference`; of several classes, each one's share."""
+    geometry: Geometry
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A frame as the network's input, made by `Explainer.prepare`."""
+
+    tensor: Array
+    geometry: Geometry
+    milliseconds: float
+    """What it took."""
