@@ -103,7 +103,7 @@ class Options:
         if self.cam != CAM_METHODS[0]:
             idle["cam_epsilon"] = f"it belongs to {CAM_METHODS[0]}"
         if self.statistic not in WITH_EPSILON:
-            idle["epsilon"] = f"{self.statistic} takes no logarithm"
+            idle["epsilon"] = f"{self.statistic} has none"
         for names, outputs in (
             (("cam", "cam_epsilon"), CLASS_OUTPUTS),
             (("weights",), COMBINED_OUTPUTS),

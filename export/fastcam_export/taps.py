@@ -21,9 +21,8 @@ from .graph.geometry import Geometry, geometries
 from .graph.shapes import Shapes
 
 POOLING = frozenset({"MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "Pad"})
-CARRIES_POOLING = frozenset(
-    {"Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear", "LRN", "Reshape", "Transpose"}
-)
+COPYING = frozenset({"Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear"})
+CARRIES_POOLING = COPYING | {"LRN", "Reshape", "Transpose"}
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,8 @@ class Candidate:
     dominator: bool
     pooled: bool
     """The result of a pooling or a padding."""
+    turned: bool
+    """A copy of an activated tensor with its axes in another order."""
     features: bool
     """Does a convolution come before? If not, it is the picture itself, quantised or scaled."""
     convolved: bool
@@ -89,10 +90,15 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
     dominating = {value.name for value in dominators(ends.path, ends.image, ends.scores)}
     convolutions = [i for i, node in enumerate(ends.path) if "Conv" in node.op_type] or [-1]
     pooled: set[str] = set()
+    turned: set[str] = set()
     found: list[Candidate] = []
     for position, node in enumerate(ends.path):
         source = node.inputs[0] if node.inputs else None
-        carried = node.op_type in CARRIES_POOLING and source is not None and source.name in pooled
+        before = source.name or "" if source is not None else ""
+        carried = node.op_type in CARRIES_POOLING and before in pooled
+        copied = (node.op_type in COPYING and before in turned) or (
+            node.op_type == "Transpose" and kind.get(before, Kind.OTHER) >= Kind.SIGNED
+        )
         if node.op_type == "DequantizeLinear" and source is not None and source.name in dominating:
             # One quantised tensor may be dequantised once for each reader; each is the whole of it.
             dominating.update(value.name for value in node.outputs)
@@ -101,6 +107,8 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
                 continue
             if node.op_type in POOLING or carried:
                 pooled.add(value.name)
+            if copied:
+                turned.add(value.name)
             where = geometry.get(value.name)
             shape = shapes.get(value.name, ())  # a sequence has none
             if node.op_type == "QuantizeLinear" or where is None or len(shape) != 4:
@@ -112,6 +120,7 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
                 kind[value.name],
                 value.name in dominating,
                 value.name in pooled,
+                copied,
                 position > convolutions[0],
                 position < convolutions[-1],
             )
@@ -174,7 +183,7 @@ def _usable(candidate: Candidate, ends: Ends) -> bool:
         return candidate.geometry.layout == "NCHW"
     # Convolutions write NCHW. Behind them, only an activation on the way to all else is worth a Transpose;
     # a transposed copy has its original, and a transformer's tokens are no features of a convolution.
-    return candidate.dominator and candidate.kind >= Kind.SIGNED and candidate.operator != "Transpose"
+    return candidate.dominator and candidate.kind >= Kind.SIGNED and not candidate.turned
 
 
 def _choose(group: list[Candidate]) -> Tap | None:

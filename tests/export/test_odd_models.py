@@ -52,11 +52,15 @@ def test_a_negative_dimension_is_free() -> None:
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
 
 
-@pytest.mark.parametrize("freed", [(0,), (2, 3), (0, 2, 3)], ids=["batch", "size", "both"])
-def test_shapes_left_over_from_before_a_dimension_was_freed(freed: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("given", "freed"),
+    [("1,3,64,64", (0,)), ("1,3,64,64", (2, 3)), ("1,3,64,64", (0, 2, 3)), ("N,3,64,64", (0, 2, 3))],
+    ids=["batch", "size", "both", "size of a free batch"],
+)
+def test_shapes_left_over_from_before_a_dimension_was_freed(given: str, freed: tuple[int, ...]) -> None:
     """Somebody edits the input; the shapes inside, and that of the output, are still the old ones."""
-    model = onnx.shape_inference.infer_shapes(small_cnn())
-    assert model.graph.output[0].type.tensor_type.shape.dim[0].dim_value == 1
+    model = onnx.shape_inference.infer_shapes(small_cnn(f"float[{given}] input"))
+    assert {value.name for value in model.graph.value_info} > {"a1", "a2", "a3", "flat"}
     for axis in freed:
         model.graph.input[0].type.tensor_type.shape.dim[axis].dim_param = "NCHW"[axis]
     shape = np.where([axis in freed for axis in range(4)], (3, 3, 48, 80), (1, 3, 64, 64))
@@ -66,6 +70,18 @@ def test_shapes_left_over_from_before_a_dimension_was_freed(freed: tuple[int, ..
     expected = run(clean, input=x)
     for name, values in run(grafted, input=x).items():
         np.testing.assert_allclose(values, expected[name], atol=1 if values.dtype == np.uint8 else 1e-5)
+
+
+def test_shapes_that_do_not_depend_on_what_is_free_are_kept() -> None:
+    """Those of a constant output, and all of a network whose second input is of free length."""
+    model = small_cnn("float[1,3,64,64] input, float[L] extra")
+    model.graph.node.append(helper.make_node("Identity", ["anchors"], ["boxes"]))
+    model.graph.output.append(helper.make_tensor_value_info("boxes", TensorProto.FLOAT, [40, 4]))
+    add_weights(model, anchors=np.zeros((40, 4), np.float32))
+    model = onnx.shape_inference.infer_shapes(model)
+    grafted = graft(model).graph
+    assert list(grafted.value_info) == list(model.graph.value_info)
+    assert list(grafted.output)[:2] == list(model.graph.output)
 
 
 def test_a_half_precision_network_that_dequantises_by_a_constant_node() -> None:

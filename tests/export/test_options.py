@@ -189,7 +189,7 @@ def test_negative_numbers_reach_their_check(
         ({"cam_epsilon": 1e-7, "outputs": "cam"}, ""),
         ({"cam_epsilon": 1e-7, "outputs": "cam", "cam": "gradcam"}, "cam_epsilon 1e-07: it belongs to"),
         ({"cam_epsilon": 1e-7}, "cam_epsilon 1e-07: none of cam, fastcam, nonclass is among the outputs"),
-        ({"epsilon": 0.1, "statistic": "std"}, "epsilon 0.1: std takes no logarithm"),
+        ({"epsilon": 0.1, "statistic": "std"}, "epsilon 0.1: std has none"),
         ({"epsilon": 0.1, "statistic": "shannon"}, ""),
         ({"weights": "equal", "outputs": "cam,fastcam"}, ""),
         ({"weights": "equal", "outputs": "lovi"}, "weights equal: none of saliency_map, fastcam, noncl"),

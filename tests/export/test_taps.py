@@ -175,12 +175,17 @@ def test_nhwc_input_behind_a_transpose() -> None:
     assert [tap.name for tap in found_plan.taps] == ["a1", "a2", "a3"]
 
 
-def test_a_trailing_nhwc_copy_is_not_a_tap() -> None:
+@pytest.mark.parametrize(
+    "copied", ["last = Identity (t)", "q = QuantizeLinear (t, s) last = DequantizeLinear (q, s)"]
+)
+def test_a_trailing_nhwc_copy_is_not_a_tap(copied: str) -> None:
     """Keras ends in Transpose → mean over the pixels: the transposed tensor has no channel axis 1."""
     model = small_cnn()
     nodes = [n for n in model.graph.node if n.op_type not in ("GlobalAveragePool", "Flatten")]
-    nodes.insert(-1, onnx.helper.make_node("Transpose", ["a3"], ["last"], perm=[0, 2, 3, 1]))
+    nodes.insert(-1, onnx.helper.make_node("Transpose", ["a3"], ["t"], perm=[0, 2, 3, 1]))
+    nodes[-1:-1] = onnx.parser.parse_graph(f"g (float t) => (float last) {{ {copied} }}").node
     nodes.insert(-1, onnx.helper.make_node("ReduceMean", ["last"], ["flat"], axes=[1, 2], keepdims=0))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(0.1), "s"))
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     assert found(model) == [("a1", 8, 32), ("a2", 12, 16), ("a3", 16, 8)]

@@ -200,28 +200,30 @@ def _drop_weights_from_inputs(proto: onnx.ModelProto) -> None:
 
 
 def _drop_stale_shapes(graph: onnx.GraphProto) -> None:
-    """Forget fixed shapes where an input has a free dimension, and a fixed batch of outputs where it is free.
+    """Forget sizes that contradict the free dimensions of a picture.
 
-    They are left over from before somebody freed it, and onnxruntime plans its memory by them. Inference
+    They are left over from before somebody freed these, and onnxruntime plans its memory by them. Inference
     finds again what is still true.
     """
     weights = {tensor.name for tensor in graph.initializer}
-    inputs = [value for value in graph.input if value.name not in weights]
-    if all(map(_is_fixed, inputs)):
-        return
-    kept = [value for value in graph.value_info if not _is_fixed(value)]
+    pictures = [sizes for v in graph.input if v.name not in weights and len(sizes := _sizes(v)) == 4]
+    free_batch = any(not sizes[0] for sizes in pictures)
+    free_place = any(not all(sizes[1:]) for sizes in pictures)
+
+    def is_stale(value: onnx.ValueInfoProto) -> bool:
+        sizes = _sizes(value)
+        # Pooled features have one dimension above 1. What has more, and in whatever order, has pixels.
+        pixels = len(sizes) > 3 and all(sizes[1:]) and sum(size > 1 for size in sizes[1:]) > 1
+        return (free_batch and len(sizes) > 1 and sizes[0] > 0) or (free_place and pixels)
+
+    kept = [value for value in graph.value_info if not is_stale(value)]
     del graph.value_info[:]
     graph.value_info.extend(kept)
-    if any(value.type.tensor_type.shape.dim and not _sizes(value)[0] for value in inputs):
-        for value in filter(_is_fixed, graph.output):
-            for dim in value.type.tensor_type.shape.dim[:1]:
-                dim.Clear()
-
-
-def _is_fixed(value: onnx.ValueInfoProto) -> bool:
-    return value.type.tensor_type.HasField("shape") and all(_sizes(value))
+    for value in graph.output:
+        if free_batch and _sizes(value)[:1] == [1]:
+            value.type.tensor_type.shape.dim[0].Clear()
 
 
 def _sizes(value: onnx.ValueInfoProto) -> list[int]:
-    """The dimensions, 0 for those that are free."""
+    """The dimensions, 0 for those that are free; empty where nothing is known."""
     return [max(dim.dim_value, 0) for dim in value.type.tensor_type.shape.dim]

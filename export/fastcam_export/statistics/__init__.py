@@ -35,7 +35,7 @@ COMPILED = "smoe"
 """The statistic that has a compiled kernel."""
 
 WITH_EPSILON = ("smoe", "shannon", "lognormal_mean", "lognormal_entropy")
-"""Statistics that take a logarithm of the activations."""
+"""Statistics that add ε to the activations, to take their logarithm."""
 
 PRE_ACTIVATION = ("truncnormal_mean", "truncnormal_std", "truncnormal_entropy")
 """Statistics of the tensor before the activation function."""
