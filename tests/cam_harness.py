@@ -13,9 +13,10 @@ from fastcam_export.authoring import Ops
 from fastcam_export.branch import Branch
 from fastcam_export.cam import class_activation_map, minmax
 from fastcam_export.cam.gradient import head_gradient
-from fastcam_export.cam.head import find_head, find_logits
+from fastcam_export.cam.head import find_head
 from fastcam_export.cam.inference import infer_head
 from fastcam_export.cam.outline import outline
+from fastcam_export.graph.scores import find_logits
 
 CLASS = "saliency_class"
 

@@ -12,6 +12,7 @@ import onnxruntime as ort
 from fastcam_runtime import native
 from fastcam_runtime.contract import LOVI, Metadata
 from fastcam_runtime.errors import first_line
+from fastcam_runtime.preprocess import Preprocessor
 
 from .errors import GraftError
 from .graph.feeds import make_feeds
@@ -105,10 +106,10 @@ def _random_feeds(inputs: Sequence[Any], metadata: Metadata) -> Arrays:
 
     feeds = make_feeds(inputs, image.name, (batch, *tail), fill)
     # A network may take only what its preprocessing gives, say 0…1.
-    pixels = random.integers(0, 256, (batch, *plane, image.channels))
-    values = (pixels - metadata.preprocess.mean) / metadata.preprocess.std
-    picture = values.transpose(0, 3, 1, 2) if image.layout == "NCHW" else values
-    return {**feeds, image.name: picture.astype(feeds[image.name].dtype)}
+    preprocess = Preprocessor(image, metadata.preprocess, dtype=feeds[image.name].dtype)
+    pictures = random.integers(0, 256, (batch, *plane, 3), np.uint8)
+    feeds[image.name] = np.concatenate([preprocess(picture)[0] for picture in pictures])
+    return feeds
 
 
 def _compare(name: str, expected: Any, after: Arrays) -> None:

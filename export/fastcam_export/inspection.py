@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import onnx_ir as ir
-from fastcam_runtime.scores import are_class_scores
 from fastcam_runtime.table import left_table
 
-from .graph.ends import Ends, scores_are
+from .graph.ends import Ends
+from .graph.scores import describe_scores
 from .load import load
 from .options import Options
 from .plan import Plan, plan
@@ -32,7 +31,7 @@ def _describe_plan(found: Plan) -> str:
     seen = "" if shape == assumed else f", seen here as {assumed}"
     lines = [
         f"image   {ends.image.name}  {shape} {ends.layout}{seen}",
-        f"scores  {ends.scores.name}  {_kind_of_scores(ends.scores)}",
+        f"scores  {ends.scores.name}  {describe_scores(ends.scores)}",
         "",
     ]
     weights = scale_weights(None, len(found.taps))
@@ -44,13 +43,6 @@ def _describe_plan(found: Plan) -> str:
     for k, tap in enumerate(found.taps, start=1):
         lines += [f"  scale {k}: {reason}" for reason in tap.rejected]
     return "\n".join(lines)
-
-
-def _kind_of_scores(scores: ir.Value) -> str:
-    sizes = [size for size in list(scores.shape or ())[1:] if isinstance(size, int)]
-    if are_class_scores(sizes):
-        return scores_are(scores)
-    return f"one for each of {'×'.join(map(str, sizes))}, not for each class: no labels, no class maps"
 
 
 def _shape(ends: Ends) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from fastcam_runtime.contract import PREPROCESS, Preprocess
 from fastcam_runtime.errors import FastcamError, closest
 
@@ -57,10 +58,19 @@ def parse_names(text: str) -> tuple[str, ...]:
 
 
 def class_names(given: Any) -> tuple[str, ...] | None:
-    """Class names from a list of them, or a mapping from index to name; None from anything else."""
+    """Class names from a list of them, or a mapping from index to name; None from anything else.
+
+    Raises:
+        TypeError, ValueError, OverflowError: The mapping's keys are not the indices of classes, all of them.
+    """
     if isinstance(given, Mapping):
-        return tuple(str(given[key]) for key in sorted(given, key=int))
-    if isinstance(given, Iterable) and not isinstance(given, str | bytes):
+        by_index = {int(key): str(name) for key, name in given.items()}
+        if sorted(by_index) != list(range(len(given))):
+            raise ValueError("the indices are not 0, 1, 2…")
+        return tuple(by_index[index] for index in range(len(given)))
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
         return tuple(str(name) for name in given)
     return None
 

@@ -7,7 +7,8 @@ from fastcam_runtime.contract import ImageInput, Metadata, TapInfo
 
 from .approximate import Scales
 from .errors import GraftError
-from .graph.ends import Ends, other_scores, scores_are
+from .graph.ends import other_scores
+from .graph.scores import count_classes, find_logits
 from .labels import NAMES_KEY, parse_names, resolve_preprocess
 from .load import Source
 from .options import Options
@@ -33,7 +34,7 @@ def describe_graft(
     return Metadata(
         image=ImageInput(ends.image.name or "", ends.layout, ends.channels, height, width),
         scores=ends.scores.name or "",
-        scores_are=scores_are(ends.scores),
+        scores_are=find_logits(ends.scores)[1],
         taps=taps,
         outputs=outputs,
         statistic=options.statistic,
@@ -50,7 +51,7 @@ def describe_graft(
 
 def _labels(found: Plan, options: Options, names: str) -> tuple[str, ...]:
     """The user's labels, which must fit; else those of the file, if they do."""
-    classes = _class_count(found.ends)
+    classes = count_classes(found.ends.scores)
     if options.labels is not None:
         if classes is not None and len(options.labels) != classes:
             others = other_scores(found.model, found.ends)
@@ -62,10 +63,3 @@ def _labels(found: Plan, options: Options, names: str) -> tuple[str, ...]:
         return tuple(options.labels)
     labels = parse_names(names)
     return labels if classes in (None, len(labels)) else ()
-
-
-def _class_count(ends: Ends) -> int | None:
-    """The classes of scores N×C, or N×C×1×1, or N×1×C; None where they are free."""
-    shape = list(ends.scores.shape)[1:] if ends.scores.shape is not None else []
-    counts = [d for d in shape if d != 1] or shape
-    return counts[0] if counts and isinstance(counts[0], int) else None

@@ -181,9 +181,8 @@ def _labels(given: Any) -> tuple[str, ...] | None:
         return read_labels(Path(given))
     try:
         names = class_names(given)
-    except (TypeError, ValueError):
-        odd = next(key for key in given if not str(key).isdecimal())
-        raise GraftError(f"labels: {odd!r} is no index of a class") from None
+    except (TypeError, ValueError, OverflowError):
+        raise GraftError(f"labels: the keys of {given!r} are not the indices 0, 1, 2…") from None
     if names is None:
         raise GraftError(f"labels must be a file, a list of names or a mapping of indices, not {given!r}")
     return names

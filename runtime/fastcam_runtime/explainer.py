@@ -19,7 +19,7 @@ from .errors import FastcamError, ModelError, first_line
 from .explanation import Explanation, Prepared
 from .model import Model
 from .preprocess import Array, Geometry, Preprocessor
-from .scores import are_class_scores, class_count, probability
+from .scores import class_count, probability, tells_classes
 
 logger = logging.getLogger(__name__)
 
@@ -99,6 +99,7 @@ class Explainer:
             tensors=_TENSORS,
         )
         scores = next(value for value in session.get_outputs() if value.name == self.metadata.scores)
+        self._scores_shape = scores.shape
         self._class_count: int | None = None
         count = class_count(scores.shape)
         if count is not None:
@@ -218,7 +219,7 @@ class Explainer:
         maps = dict(result)
         logits = maps.pop(self.metadata.scores)
         score = None
-        if are_class_scores(logits.shape):
+        if tells_classes(self._scores_shape, logits):
             logits = logits.reshape(-1)
             self._set_class_count(logits.size)
             index = int(logits.argmax()) if index is None else index

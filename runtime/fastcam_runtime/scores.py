@@ -10,10 +10,11 @@ import numpy as np
 from .preprocess import Array
 
 
-def are_class_scores(shape: Sequence[int]) -> bool:
+def are_class_scores(shape: Sequence[int | str | None]) -> bool:
     """Whether an output of this shape has one value per class: C, C×1×1 or 1×C without the batch.
 
-    A segmentation has one for every place, a detector for every box.
+    A segmentation has one for every place, a detector for every box; a dimension that is free counts as such,
+    though there may be one box in a picture.
     """
     return sum(size != 1 for size in shape) <= 1
 
@@ -23,6 +24,17 @@ def class_count(shape: Sequence[int | str | None]) -> int | None:
     sizes = [size for size in shape[1:] if isinstance(size, int)]
     known = bool(sizes) and len(sizes) == len(shape) - 1
     return math.prod(sizes) if known and are_class_scores(sizes) else None
+
+
+def tells_classes(declared: Sequence[int | str | None], found: Array) -> bool:
+    """Whether the scores of one picture are of classes.
+
+    Args:
+        declared: The shape that the file gives its scores, empty where it gives none.
+        found: The scores, without the batch.
+    """
+    shape = declared[1:] if declared else found.shape
+    return found.dtype.kind == "f" and are_class_scores(shape)
 
 
 def probability(scores: Array, index: int, scores_are: str) -> float:

@@ -79,8 +79,9 @@ def test_inspect_shows_scales_taps_and_reasons(plain: Path, capsys: pytest.Captu
         assert text in out
 
 
+@pytest.mark.parametrize(("size", "told"), [("32,32", "5×32×32"), ("h,w", "5×?×?")])
 def test_inspect_says_where_there_are_no_class_scores(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    size: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = network(
         """
@@ -88,13 +89,13 @@ def test_inspect_says_where_there_are_no_class_scores(
         a = Relu (c)
         logits = Conv (a, w5)
         """,
-        output="float[1,5,32,32] logits",
+        output=f"float[1,5,{size}] logits",
         w=np.ones((16, 3, 3, 3), np.float32), w5=np.ones((5, 16, 1, 1), np.float32),
     )  # fmt: skip
     onnx.save(model, tmp_path / "places.onnx")
     code, out, _ = outcome(capsys, "inspect", tmp_path / "places.onnx")
     assert code == 0
-    assert "scores  logits  one for each of 5×32×32, not for each class: no labels, no class maps\n" in out
+    assert f"scores  logits  one for each of {told}, not for each class: no labels, no class maps\n" in out
 
 
 def test_a_free_size_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,7 +130,11 @@ def test_numbers_of_numpy_are_numbers() -> None:
         ({"input_shape": "-1,3,64,64"}, "input shape -1,3,64,64: four positive numbers are needed"),
         ({"outputs": 5}, "names are needed, as a list or a text with commas, not 5"),
         ({"labels": 5}, "labels must be a file, a list of names or a mapping of indices, not 5"),
-        ({"labels": {"x": "a"}}, "labels: 'x' is no index of a class"),
+        ({"labels": {"x": "a"}}, "labels: the keys of {'x': 'a'} are not the indices 0, 1, 2…"),
+        ({"labels": {float("inf"): "a"}}, "labels: the keys of {inf: 'a'} are not the indices 0, 1, 2…"),
+        ({"labels": {1: "a", 2: "b"}}, "labels: the keys of {1: 'a', 2: 'b'} are not the indices 0, 1, 2…"),
+        ({"labels": {"a", "b"}}, "labels must be a file, a list of names or a mapping of indices, not {"),
+        ({"labels": np.array(5)}, "labels must be a file, a list of names or a mapping of indices, not arr"),
         ({"taps": 5}, "names are needed, as a list or a text with commas, not 5"),
         ({"taps": []}, "taps is empty: name tensors, shallow to deep, or auto"),
         ({"taps": " "}, "taps is empty"),
@@ -213,12 +217,14 @@ def test_what_has_no_effect_is_noted(options: dict[str, Any], idle: str, tmp_pat
 
 
 def with_embedding() -> onnx.ModelProto:
-    """`small_cnn` with its pooled features as an output in front of the logits, and a fixed vector behind."""
+    """`small_cnn` with its pooled features as an output in front of the logits; behind, what is no scores."""
     model = small_cnn()
     info = onnx.helper.make_tensor_value_info
     model.graph.output.insert(0, info("flat", onnx.TensorProto.FLOAT, ["N", 16]))
     model.graph.node.append(onnx.helper.make_node("Identity", ["w4"], ["fixed"]))
     model.graph.output.append(info("fixed", onnx.TensorProto.FLOAT, [10, 16]))
+    model.graph.node.append(onnx.helper.make_node("ArgMax", ["logits"], ["best"], axis=1))
+    model.graph.output.append(info("best", onnx.TensorProto.INT64, ["N", 1]))
     return model
 
 
@@ -233,6 +239,7 @@ def test_the_scores_may_be_named(tmp_path: Path) -> None:
             {"scores": "logit"},
             "no output named 'logit'; closest: logits, flat; there are flat, logits",
         ),
+        ({"scores": "best"}, "the output 'best' holds no scores: its elements are INT64"),
         ({"scores": "fixed"}, "the output 'fixed' does not follow from the picture: it holds no scores"),
         (
             {"labels": LABELS},

@@ -16,11 +16,12 @@ from ..authoring import Ops
 from ..bilinear import Size
 from ..branch import Branch
 from ..errors import GraftError
+from ..graph.scores import find_logits
 from ..tapping import channels_first, float_activation
 from .closed_form import find_closed_form, gap_gradcam, gap_gradcam_plus_plus
 from .gradcam import Features, gradcam, gradcam_plus_plus
 from .gradient import head_gradient
-from .head import Head, find_head, find_logits
+from .head import Head, find_head
 from .inference import infer_head
 from .linear_layer import LinearLayer
 from .outline import outline
@@ -28,7 +29,7 @@ from .rules import supported_operators
 from .selection import class_channel, minmax, select_class
 from .site import static_dims
 
-__all__ = ["METHODS", "class_activation_map", "find_logits", "minmax", "select_class", "supported_operators"]
+__all__ = ["METHODS", "class_activation_map", "minmax", "select_class", "supported_operators"]
 
 METHODS = ("gradcam++", "gradcam")
 """The names that `class_activation_map` takes; the first is the default."""

@@ -11,16 +11,14 @@ import math
 import onnx_ir as ir
 
 from ..authoring import Ops, Step, make_function
+from ..graph.scores import FORMAL
 from .gradcam import Features, alpha_relu, weighted_sum, with_epsilon
 from .head import Head
 from .linear_layer import LinearLayer, linear_layer
 from .rules.reductions import reduced_axes
 from .site import static_dims
 
-BETWEEN = frozenset(
-    {"Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Identity", "Cast"}
-    | {"QuantizeLinear", "DequantizeLinear"}
-)
+BETWEEN = FORMAL - {"Transpose"}
 """What may stand between the pool and the linear layer, and behind the layer, changing no value."""
 
 

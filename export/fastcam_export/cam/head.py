@@ -8,10 +8,6 @@ import onnx_ir as ir
 
 from ..errors import GraftError
 from ..graph.dominators import inputs_of
-from ..graph.ends import FORMAL
-
-FINAL = {"Softmax": "probabilities", "Sigmoid": "probabilities", "LogSoftmax": "log-probabilities"}
-"""What a network may end in behind its logits, and what its scores are then."""
 
 NO_GRADIENT = frozenset(
     {"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "ConstantOfShape", "Range", "EyeLike", "OneHot"}
@@ -33,26 +29,6 @@ class Head:
     """Values that follow from the tap and that the logits follow from, both included."""
     nodes: tuple[ir.Node, ...]
     """The nodes of the path, last first."""
-
-
-def find_logits(scores: ir.Value) -> tuple[ir.Value, str]:
-    """The logits behind a model's scores, and what the scores are.
-
-    Returns:
-        The input of a Softmax, LogSoftmax or Sigmoid at the very end with `probabilities` or
-        `log-probabilities`, else `scores` itself with `logits`.
-    """
-    value = scores
-    while (node := value.producer()) is not None and node.domain == "":
-        source = node.inputs[0] if node.inputs else None
-        if source is None:
-            break
-        if node.op_type in FINAL:
-            return source, FINAL[node.op_type]
-        if node.op_type not in FORMAL:
-            break
-        value = source
-    return scores, "logits"
 
 
 def find_head(graph: ir.Graph, tap: ir.Value, logits: ir.Value) -> Head:

@@ -10,17 +10,12 @@ from fastcam_runtime.errors import closest
 
 from ..errors import GraftError
 from .dominators import data_path
+from .scores import holds_no_numbers
 
 DEFAULT_SIZE = 224
 """Assumed for a free height or width where the user names none."""
 
 PICTURE_TYPES = (ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.UINT8, ir.DataType.DOUBLE)
-PROBABILITIES = frozenset({"Softmax", "Sigmoid"})
-FORMAL = frozenset(
-    {"Identity", "Cast", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Transpose"}
-    | {"QuantizeLinear", "DequantizeLinear"}
-)
-"""Operators that change the form of the scores but not their order."""
 
 
 @dataclass(frozen=True)
@@ -91,14 +86,6 @@ def other_scores(model: ir.Model, ends: Ends) -> list[str]:
     ]
 
 
-def scores_are(scores: ir.Value) -> str:
-    """`probabilities` where the network ends in a Softmax or Sigmoid, else `logits`."""
-    node = scores.producer()
-    while node is not None and node.op_type in FORMAL and node.inputs[0] is not None:
-        node = node.inputs[0].producer()
-    return "probabilities" if node is not None and node.op_type in PROBABILITIES else "logits"
-
-
 def find_value(model: ir.Model, name: str) -> ir.Value:
     """The tensor of that name.
 
@@ -118,6 +105,8 @@ def _named_output(graph: ir.Graph, name: str) -> list[ir.Value]:
     if not found:
         names = [value.name or "" for value in graph.outputs]
         raise GraftError(f"no output named '{name}'{closest(name, names)}; there are {', '.join(names)}")
+    if holds_no_numbers(found[0]):
+        raise GraftError(f"the output '{name}' holds no scores: its elements are {found[0].dtype}")
     return found
 
 
@@ -128,11 +117,11 @@ def _may_be_picture(value: ir.Value, input_shape: Sequence[int] | None) -> bool:
 
 def _unlike_scores(value: ir.Value) -> tuple[bool, bool]:
     """What speaks against an output: it holds indices or names, or it has another shape."""
-    whole = value.dtype in (ir.DataType.INT64, ir.DataType.INT32, ir.DataType.BOOL, ir.DataType.STRING)
+    other = holds_no_numbers(value)
     if value.shape is None:
-        return whole, True
+        return other, True
     rank = len(value.shape)
-    return whole, not (rank == 2 or (rank == 4 and list(value.shape)[2:] == [1, 1]))
+    return other, not (rank == 2 or (rank == 4 and list(value.shape)[2:] == [1, 1]))
 
 
 def _dims(value: ir.Value) -> list[int | None]:
