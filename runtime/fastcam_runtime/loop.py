@@ -172,8 +172,8 @@ class Loop:
             return
         watched = self._source.stills and any(sink.interactive for sink in self._sinks)
         if watched and last is not None and choice is not None:
-            keys = [sink.stop_key for sink in self._sinks if sink.stop_key]
-            logger.info("the last picture stays until you press %s", " or ".join([*keys, "Ctrl-C here"]))
+            hints = [sink.stop_hint for sink in self._sinks if sink.stop_hint]
+            logger.info("the last picture stays until you press %s", " or ".join([*hints, "Ctrl-C here"]))
             self._stays = True
             self._hold(last, choice)
 
