@@ -5,8 +5,8 @@
 
 A file's frames are read and made into the network's input one ahead. A live source reads in its own thread
 and keeps the newest frame only, so the explaining thread asks it directly: a frame that waited would be an
-old one. For the same reason it asks only once the result before is being drawn: behind slow sinks the network
-rests, and no frame is explained that nobody sees.
+old one. For the same reason it asks only once the result before is being drawn, and then not sooner than the
+sinks will be ready: behind slow sinks the network rests, and no frame is explained that nobody sees.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .explanation import Explanation, Prepared
 from .handover import Handover
 from .overlay import Overlay
 from .preprocess import Array
+from .resting import Rest
 from .sinks import Sink, Status
 from .smoothing import Smoother
 from .snapshot import save_snapshot
@@ -115,6 +116,7 @@ class Loop:
         )
         self._frames: Handover[_Read] = Handover()
         self._results: Handover[_Result] = Handover()
+        self._rest = Rest()
         self._maps: Mapping[str, Array] = {}
         """Those computed last."""
         self._error: BaseException | None = None
@@ -163,7 +165,12 @@ class Loop:
             asked = (self._controls.view, self._controls.class_choice)
             since_maps = 0 if asked != choice else since_maps + 1
             result = self._explain(read, *asked, with_maps=since_maps % self._options.every == 0)
+            given = time.monotonic()
             if not self._give(result):
+                return
+            if self._source.live:
+                self._rest.learn(time.monotonic() - given)
+            if self._controls.stop.wait(self._rest.seconds):
                 return
             count += 1
             last = read

@@ -14,6 +14,7 @@ from fastcam_runtime import Explainer, FastcamError, Overlay, SinkError, SourceE
 from fastcam_runtime.caption import Lettering
 from fastcam_runtime.controls import Controls
 from fastcam_runtime.loop import Loop, LoopOptions
+from fastcam_runtime.resting import Rest
 from fastcam_runtime.sinks import Sink, Status, open_sink
 from fastcam_runtime.sources import Frame, Source, open_source
 from fastcam_runtime.tally import STAGES
@@ -207,6 +208,17 @@ def test_a_live_source_is_shown_as_it_is_now(explainer: Explainer, monkeypatch: 
     frames = [status.frame for status in sink.statuses]
     assert len(frames) == tally.frames == sink.explained == 10
     assert all(frame >= done for frame, done in zip(frames[2:], sink.done_at, strict=False))
+
+
+def test_the_network_rests_before_it_reads(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def learn(rest: Rest, _: float) -> None:
+        rest.seconds = 0.1
+
+    monkeypatch.setattr(Rest, "learn", learn)
+    sink = Recorder()
+    make_loop(explainer, LiveCounter(), sink, frames=4).run()
+    frames = [status.frame for status in sink.statuses]
+    assert min(np.diff(frames)) >= 0.1 * LiveCounter.RATE - 1
 
 
 def test_stop_behind_a_sink_that_is_busy(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
