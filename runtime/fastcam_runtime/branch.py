@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from .contract import CAM, CLASS_INPUT, DOMAIN, FASTCAM, LOVI, MAP, NODE_PREFIX, NONCLASS, SCALE_PREFIX
-from .errors import ModelError
+from .errors import ModelError, closest
 from .protobuf import BYTES, Field, field_header, fields, text_of
 
 # Field numbers of onnx.proto.
@@ -115,6 +115,11 @@ def summarize_file(path: Path) -> Summary:
 def _from_file(path: Path, read: Callable[[bytes], _T]) -> _T:
     try:
         model = path.read_bytes()
+    except FileNotFoundError:
+        near = closest(path.name, (file.name for file in path.parent.glob("*.onnx")))
+        raise ModelError(f"no such file: {path}{near}") from None
+    except IsADirectoryError:
+        raise ModelError(f"{path} is a folder, not an .onnx file") from None
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
     try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
-from .branch import Summary, summarize_file
+from .branch import summarize_file
 from .contract import METADATA_KEY
-from .errors import ModelError
 from .inspection import describe_graft
 from .workstation import import_commands
 
@@ -42,20 +42,15 @@ def add_analysis_options(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what there is to know of a model."""
     path = Path(args.model)
-    file = _grafted(path)
-    if file is not None:
+    # What is wrong with a file can be told on a device too.
+    file = None if _names_torch_model(args.model) else summarize_file(path)
+    if file is not None and METADATA_KEY in file.metadata:
         print(describe_graft(path, file))
     else:
         import_commands("inspect of a plain network").inspect(args)
     return 0
 
 
-def _grafted(path: Path) -> Summary | None:
-    """What a grafted file says of itself; None for all else, about which the exporter has more to say."""
-    if not path.is_file():
-        return None
-    try:
-        file = summarize_file(path)
-    except ModelError:
-        return None
-    return file if METADATA_KEY in file.metadata else None
+def _names_torch_model(model: str) -> bool:
+    """Whether this may be one of the names in `MODEL_HELP`; the exporter looks closer."""
+    return ":" in model and not os.path.lexists(model)

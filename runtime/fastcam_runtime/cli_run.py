@@ -32,6 +32,7 @@ from .sinks import open_sink
 from .sinks.predictions import LIMIT, Predictions
 from .sources import SourceOptions, open_source
 from .sources.capture import without_password
+from .sources.ordered import PICTURES_PER_SECOND
 from .views import VIEWS, available_views, output_of
 
 logger = logging.getLogger(__name__)
@@ -98,7 +99,10 @@ def add_parser(commands: Any) -> None:
         "--size", type=parse_size, metavar="WxH", help="frame size, e.g. 640x480 (the source's own)"
     )
     frames.add_argument(
-        "--fps", type=float, help="rate of a camera; a faster video loses frames; photos per second (1)"
+        "--fps",
+        type=float,
+        help="rate of a camera; a faster video loses frames; "
+        f"photos per second ({PICTURES_PER_SECOND:g} on a screen, {_PHOTOS_FPS:g} in a recording)",
     )
     frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="turn the frames")
     frames.add_argument("--loop", action="store_true", help="begin a file again at its end")

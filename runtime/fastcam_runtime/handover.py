@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -15,34 +14,27 @@ class Handover(Generic[T]):
 
     Args:
         size: Places; a giver waits while all are taken.
-        passing: Tells which items are of worth only until there is a newer one: such an item does not wait,
-            but takes the place of the last such one. By default none is.
     """
 
-    def __init__(self, size: int = 1, passing: Callable[[T], bool] = lambda _: False) -> None:
+    def __init__(self, size: int = 1) -> None:
         self._size = size
-        self._passing = passing
         self._items: deque[T] = deque()
         self._changed = threading.Condition()
         self._ended = False
-        self.replaced = 0
-        """How many items a newer one took the place of."""
 
     def put(self, item: T) -> bool:
         """Wait for a place and take it. False once the queue has ended: the item is not wanted any more."""
         with self._changed:
-            self._changed.wait_for(lambda: self._ended or len(self._items) < self._size or self._passes(item))
-            if not self._ended and len(self._items) == self._size:
-                self._items.pop()
-                self.replaced += 1
-            if not self._ended:
+            if self.wait_free():
                 self._items.append(item)
                 self._changed.notify_all()
             return not self._ended
 
-    def _passes(self, item: T) -> bool:
-        """Whether `item` may take the place of the last one that waits."""
-        return self._passing(item) and self._passing(self._items[-1])
+    def wait_free(self) -> bool:
+        """Wait until there is a place; for a single giver it stays free. False once the queue has ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or len(self._items) < self._size)
+            return not self._ended
 
     def get(self, timeout: float | None = None) -> T | None:
         """The oldest item; None after `timeout` seconds, or when the queue has ended and is empty."""

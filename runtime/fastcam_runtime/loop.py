@@ -5,7 +5,8 @@
 
 A file's frames are read and made into the network's input one ahead. A live source reads in its own thread
 and keeps the newest frame only, so the explaining thread asks it directly: a frame that waited would be an
-old one. For the same reason a live result that waits for slow sinks is replaced by the next one.
+old one. For the same reason it asks only once the result before is being drawn, and then not sooner than the
+sinks will be ready: behind slow sinks the network rests, and no frame is explained that nobody sees.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from .explanation import Explanation, Prepared
 from .handover import Handover
 from .overlay import Overlay
 from .preprocess import Array
+from .resting import Rest
 from .sinks import Sink, Status
 from .smoothing import Smoother
 from .snapshot import save_snapshot
@@ -113,7 +115,8 @@ class Loop:
             overlay or Overlay(), smooth=self._options.smooth, caption=self._options.caption
         )
         self._frames: Handover[_Read] = Handover()
-        self._results: Handover[_Result] = Handover(passing=lambda result: source.live and not result.again)
+        self._results: Handover[_Result] = Handover()
+        self._rest = Rest()
         self._maps: Mapping[str, Array] = {}
         """Those computed last."""
         self._error: BaseException | None = None
@@ -158,14 +161,17 @@ class Loop:
         since_maps = 0
         count = 0
         last: _Read | None = None
-        # What was replaced is not shown, and does not count.
-        while count - self._results.replaced != self._options.frames and (read := next_frame()) is not None:
+        while count != self._options.frames and (read := next_frame()) is not None:
             asked = (self._controls.view, self._controls.class_choice)
             since_maps = 0 if asked != choice else since_maps + 1
             result = self._explain(read, *asked, with_maps=since_maps % self._options.every == 0)
-            if not self._results.put(result):
+            given = time.monotonic()
+            if not self._give(result):
                 return
-            self.tally.replaced = self._results.replaced
+            if self._source.live:
+                self._rest.learn(time.monotonic() - given)
+            if self._controls.stop.wait(self._rest.seconds):
+                return
             count += 1
             last = read
             choice = self._hold(read, asked)
@@ -173,8 +179,8 @@ class Loop:
             return
         watched = self._source.stills and any(sink.interactive for sink in self._sinks)
         if watched and last is not None and choice is not None:
-            keys = [sink.stop_key for sink in self._sinks if sink.stop_key]
-            logger.info("the last picture stays until you press %s", " or ".join([*keys, "Ctrl-C here"]))
+            hints = [sink.stop_hint for sink in self._sinks if sink.stop_hint]
+            logger.info("the last picture stays until you press %s", " or ".join([*hints, "Ctrl-C here"]))
             self._stays = True
             self._hold(last, choice)
 
@@ -190,6 +196,11 @@ class Loop:
         explanation = replace(explanation, maps=self._maps)
         return _Result(read, explanation, view, class_choice, again)
 
+    def _give(self, result: _Result) -> bool:
+        """Hand a result over to be drawn. A live source's next frame is not due before this one is taken:
+        read earlier, it would only grow old. False once nothing is drawn any more."""
+        return self._results.put(result) and (not self._source.live or self._results.wait_free())
+
     @property
     def _held(self) -> bool:
         """Whether the picture on the screen is not to be replaced by another frame."""
@@ -204,7 +215,7 @@ class Loop:
             asked = (self._controls.view, self._controls.class_choice)
             if asked != shown:
                 shown = asked
-                if not self._results.put(self._explain(read, *asked, with_maps=True, again=True)):
+                if not self._give(self._explain(read, *asked, with_maps=True, again=True)):
                     break
         return shown
 
@@ -239,7 +250,7 @@ class Loop:
             latency=durations,
             view=result.view,
             class_choice=result.class_choice,
-            dropped=self._source.dropped + self.tally.replaced,
+            dropped=self._source.dropped,
             name=result.read.frame.name,
             class_index=explanation.index,
         )

@@ -41,7 +41,7 @@ class RunReport:
         """A few lines for the terminal; latencies in milliseconds."""
         tally, source = self.tally, self.source
         counts = f"{tally.frames} frames in {tally.seconds:.1f} s, {tally.fps:.1f} fps"
-        counts += f", {self._dropped} dropped"
+        counts += f", {source.dropped} dropped"
         for name in ("skipped", "reconnects"):
             count = getattr(source, name)
             counts += f", {count} {name}" if count else ""
@@ -56,10 +56,6 @@ class RunReport:
         table = format_table(["ms", "p50", "p90", "p99", "max"], rows)
         return f"{counts}\n{table}\nmemory {start:.1f} MB at the start, {end:.1f} MB at the end"
 
-    @property
-    def _dropped(self) -> int:
-        return self.source.dropped + self.tally.replaced
-
     def as_dict(self) -> dict[str, Any]:
         """Everything, in plain types."""
         tally, source = self.tally, self.source
@@ -68,7 +64,7 @@ class RunReport:
             "frames": tally.frames,
             "seconds": round(tally.seconds, 3),
             "fps": round(tally.fps, 3),
-            "dropped": self._dropped,
+            "dropped": source.dropped,
             "skipped": source.skipped,
             "reconnects": source.reconnects,
             "latency_ms": {name: samples.summary() for name, samples in tally.stages.samples.items()},

@@ -22,8 +22,6 @@ class Tally:
     """The loop's account of itself."""
 
     frames: int = 0
-    replaced: int = 0
-    """Frames of a live source that were explained, but replaced by a newer one before they were shown."""
     seconds: float = 0.0
     stages: Stages = field(default_factory=lambda: Stages(STAGES))
     last: Status | None = None

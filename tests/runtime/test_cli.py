@@ -107,7 +107,7 @@ sys.exit(main(["export", "a.onnx"]))
 
 
 def test_inspect_on_a_device_without_the_exporter(tmp_path: Path) -> None:
-    """What a grafted file contains can be told; the scales of another one cannot be found."""
+    """What a grafted file contains, or what is wrong with one, can be told; scales cannot."""
     graft = save_graft(tmp_path / "graft.onnx")
     plain = save_graft(tmp_path / "plain.onnx", graft=False)
     program = """
@@ -122,11 +122,22 @@ sys.exit(main(sys.argv[1:]))
     assert done.stdout.startswith(
         f"{graft} is grafted (format 1, plain operators)\nimage       image  3 channels"
     )
-    done = subprocess.run([*command, plain], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "fastcam: error: inspect of a plain network needs onnx: pip install 'fastcam-edge[export]'\n"
-    )
+    junk, short = tmp_path / "junk.onnx", tmp_path / "short.onnx"
+    junk.write_bytes(b"GIF89a")
+    short.write_bytes(plain.read_bytes()[:-100])
+    needs_onnx = "inspect of a plain network needs onnx: pip install 'fastcam-edge[export]'"
+    for model, message in (
+        (plain, needs_onnx),
+        ("torchvision:resnet18", needs_onnx),
+        (tmp_path / "none" / "m.onnx", f"no such file: {tmp_path}/none/m.onnx"),
+        (f"{plain}x", f"no such file: {plain}x; closest: plain.onnx, junk.onnx, graft.onnx"),
+        (tmp_path, f"{tmp_path} is a folder, not an .onnx file"),
+        (junk, f"{junk}: not an ONNX model"),
+        (short, f"{short}: not an ONNX model, or cut short"),
+    ):
+        done = subprocess.run([*command, model], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"fastcam: error: {message}\n"
 
 
 def test_neither_onnx_nor_torch_is_imported(tmp_path: Path) -> None:

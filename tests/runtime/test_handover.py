@@ -29,21 +29,20 @@ def test_in_order_and_never_more_than_its_size() -> None:
     assert queue.over
 
 
-def test_what_passes_is_replaced_by_newer_and_nothing_else_is() -> None:
-    queue: Handover[int] = Handover(passing=lambda number: number > 0)
-    for number in (1, 2, 3):
-        assert queue.put(number)
-    assert (queue.get(), queue.replaced) == (3, 2)
-    for waiting, then in ((-1, 4), (5, -2)):
-        queue.put(waiting)
-        giver = threading.Thread(target=queue.put, args=(then,))
-        giver.start()
-        assert (queue.get(), queue.get()) == (waiting, then)
-        giver.join()
-    queue.put(6)
+def test_a_giver_can_wait_for_a_place_before_it_has_an_item() -> None:
+    queue: Handover[int] = Handover()
+    assert queue.wait_free()
+    queue.put(1)
+    answers: list[bool] = []
+    giver = threading.Thread(target=lambda: answers.append(queue.wait_free()))
+    giver.start()
+    time.sleep(0.05)
+    assert not answers
+    assert queue.get() == 1
+    giver.join(5)
+    assert answers == [True]
     queue.end()
-    assert not queue.put(7)
-    assert (queue.get(), queue.replaced) == (6, 2)
+    assert not queue.wait_free()
 
 
 def test_what_is_there_can_be_taken_after_the_end() -> None:

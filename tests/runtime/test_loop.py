@@ -14,6 +14,7 @@ from fastcam_runtime import Explainer, FastcamError, Overlay, SinkError, SourceE
 from fastcam_runtime.caption import Lettering
 from fastcam_runtime.controls import Controls
 from fastcam_runtime.loop import Loop, LoopOptions
+from fastcam_runtime.resting import Rest
 from fastcam_runtime.sinks import Sink, Status, open_sink
 from fastcam_runtime.sources import Frame, Source, open_source
 from fastcam_runtime.tally import STAGES
@@ -168,59 +169,89 @@ def test_a_limit_of_frames(explainer: Explainer) -> None:
 
 
 class Slow(Recorder):
-    """Takes so long for a picture that the network begins with three more frames meanwhile, if it can."""
+    """Takes so long for a picture that the network can explain the next frame meanwhile, and begin others."""
+
+    pictures_slow = 7
 
     def __init__(self, explainer: Explainer, source: LiveCounter, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__()
         self.source = source
-        self.began = threading.Semaphore(0)
-        self.shown_at: list[int] = []
+        self.explained = 0
+        self.began = threading.Condition()
+        self.done_at: list[int] = []
         explain = explainer.explain
 
         def counted(*args: object) -> object:
-            self.began.release()
+            with self.began:
+                self.explained += 1
+                self.began.notify_all()
             return explain(*args)  # type: ignore[arg-type]
 
         monkeypatch.setattr(explainer, "explain", counted)
 
     def write(self, picture: np.ndarray, status: Status) -> None:
-        self.shown_at.append(self.source.now())
+        if len(self.pictures) < self.pictures_slow:
+            ahead = len(self.pictures) + 2
+            with self.began:
+                assert self.began.wait_for(lambda: self.explained >= ahead, 20), "the network waits"
+            time.sleep(0.05)
         super().write(picture, status)
-        while self.began.acquire(blocking=False):
-            pass
-        if len(self.pictures) < 8:
-            assert all(self.began.acquire(timeout=20) for _ in range(3)), "the network waits for the sink"
+        self.done_at.append(self.source.now())
 
 
 def test_a_live_source_is_shown_as_it_is_now(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slow sink: what it is given next was read after it had begun with the picture before."""
+    """Behind a slow sink the network waits before it reads the next frame: none is explained for nothing, and
+    none is read before the sink has finished all but the last picture."""
     source = LiveCounter()
     sink = Slow(explainer, source, monkeypatch)
     tally = make_loop(explainer, source, sink, frames=10).run()
     frames = [status.frame for status in sink.statuses]
-    assert len(frames) == tally.frames == 10
-    assert all(frame >= before for frame, before in zip(frames[1:8], sink.shown_at, strict=False))
-    assert tally.replaced >= 7
-    assert 0 < sink.statuses[7].dropped <= tally.replaced
+    assert len(frames) == tally.frames == sink.explained == 10
+    assert all(frame >= done for frame, done in zip(frames[2:], sink.done_at, strict=False))
 
 
-def test_maps_of_a_replaced_frame_are_not_lost(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Frames get brighter, and none without a map of its own shows one that is older than `every` frames."""
+def test_the_network_rests_before_it_reads(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def learn(rest: Rest, _: float) -> None:
+        rest.seconds = 0.1
 
-    class Brighter(LiveCounter):
-        count = -1
-
-        def read(self) -> Frame | None:
-            frame = super().read()
-            self.count += 1
-            image = np.full((*FRAME, 3), self.count, np.uint8)
-            return frame and Frame(image, self.count, frame.time)
-
-    source = Brighter()
-    sink = Slow(explainer, source, monkeypatch)
-    make_loop(explainer, source, sink, frames=10, every=4).run()
+    monkeypatch.setattr(Rest, "learn", learn)
+    sink = Recorder()
+    make_loop(explainer, LiveCounter(), sink, frames=4).run()
     frames = [status.frame for status in sink.statuses]
-    assert sink.levels == [frame // 4 * 4 for frame in frames]
+    assert min(np.diff(frames)) >= 0.1 * LiveCounter.RATE - 1
+
+
+def test_stop_behind_a_sink_that_is_busy(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, controls = LiveCounter(), Controls(("map",))
+    sink = Slow(explainer, source, monkeypatch)
+    sink.react = lambda sink: controls.request_stop() if len(sink.pictures) == 3 else None
+    assert make_loop(explainer, source, sink, controls=controls).run().frames == 3
+    assert sink.explained == 4
+
+
+def test_paused_behind_a_sink_that_is_busy(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The frame that was explained by then is the last one; its view can be changed."""
+    source, controls = LiveCounter(), Controls(available_views(explainer.model), "map")
+    sink = Slow(explainer, source, monkeypatch)
+    sink.pictures_slow = 3
+    screen = Screen()
+
+    def react(sink: Recorder) -> None:
+        if len(sink.pictures) == 3:
+            controls.set_paused(True)
+
+    def look(screen: Recorder) -> None:
+        status = screen.statuses[-1]
+        if controls.paused and status.frame != sink.statuses[2].frame:
+            controls.set_view("side")
+        if status.view == "side":
+            controls.request_stop()
+
+    sink.react, screen.react = react, look
+    make_loop(explainer, source, sink, screen, controls=controls).run()
+    assert len(sink.pictures) == 4
+    assert screen.statuses[-1].frame == sink.statuses[-1].frame
+    assert screen.pictures[-1].shape == (32, 96, 3)
 
 
 def test_stop_from_the_controls(explainer: Explainer) -> None:

@@ -52,7 +52,7 @@ class Sink(ABC):
     """A person looks at it. While paused, the loop gives it (and only it) the held picture again and again,
     so that it can react to keys and show a changed view."""
 
-    stop_key: ClassVar[str] = ""
+    stop_hint: ClassVar[str] = ""
     """The key that ends the loop, and where it is pressed, in words; empty where there is none."""
 
     @abstractmethod

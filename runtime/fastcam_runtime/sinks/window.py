@@ -31,7 +31,7 @@ class Window(Sink):
     """
 
     interactive: ClassVar[bool] = True
-    stop_key: ClassVar[str] = "q in its window"
+    stop_hint: ClassVar[str] = "q in its window"
 
     def __init__(self, controls: Controls) -> None:
         if not cv2.currentUIFramework():

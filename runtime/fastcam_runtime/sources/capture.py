@@ -103,13 +103,16 @@ def _connect_stream(name: str, uri: str) -> cv2.VideoCapture:
 def without_password(uri: str) -> str:
     """The address as it may be shown; what is no address of a network, as it is.
 
-    A password may hold any character, so everything between the user and the last `@` is left out; so are the
-    query and whatever follows an equals sign, where cameras take passwords too.
+    A password may hold any character, so everything between the user and the last `@` is left out, unless no
+    colon comes before that and it is part of the path or the query. The query and whatever follows an equals
+    sign are left out as well, where cameras take passwords too.
     """
     scheme, separator, rest = uri.partition("://")
     if not separator or scheme in ("test", "csi"):
         return uri
     login, at, place = rest.rpartition("@")
+    if ":" not in login and re.search("[/?#]", login):
+        login, at, place = "", "", rest
     user = re.split("[:/?#]", login)[0]
     place = re.sub(r"\?.+|=[^&;/?]+", lambda match: match[0][0] + "…", place)
     return f"{scheme}://{user}{at}{place}"

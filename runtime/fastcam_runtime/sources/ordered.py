@@ -9,7 +9,7 @@ from abc import abstractmethod
 from ..errors import SourceError
 from .base import Frame, Image, Source, SourceOptions
 
-_PICTURES_PER_SECOND = 10.0
+PICTURES_PER_SECOND = 10.0
 """The pace for a viewer where the source has none of its own: pictures in a folder."""
 
 _ROUNDING = 1e-6
@@ -75,7 +75,7 @@ class OrderedSource(Source):
         """Wait until the next frame is due, if somebody is watching."""
         if not self._options.paced:
             return
-        rate = self.fps or _PICTURES_PER_SECOND
+        rate = self.fps or PICTURES_PER_SECOND
         now = time.monotonic()
         if self._due > now:
             self._closed.wait(self._due - now)
