@@ -114,6 +114,24 @@ def test_the_last_line_tells_of_noise(
     assert [form["undecided"] for form in report["forms"] if form["name"] == report["picked"]] == [True]
 
 
+def test_less_than_nothing_is_within_the_budget(
+    plain: Path, costs: dict[str, float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    costs["functions"] = -0.3
+    out, figures = tmp_path / "out.onnx", tmp_path / "figures.json"
+    code, printed, _ = run(
+        capsys, plain, "--budget", "10%", "--images", "test://?frames=1", "--out", out, "--json", figures
+    )
+    last = printed.splitlines()[-1]
+    assert code == 0
+    assert "; within 10 %, though maps that seem to cost less than nothing are a sign of noise: " in last
+    assert "measured -3.0 %, -0.300 ms, with 95 % certainty -0.3" in last
+    assert "too much noise" not in printed
+    assert "yes?" not in printed
+    (form,) = json.loads(figures.read_text())["forms"]
+    assert (form["within_budget"], form["undecided"], len(form["samples_ms"])) == (True, False, 6)
+
+
 def test_a_picked_form_is_written_whatever_it_costs(
     plain: Path, costs: dict[str, float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
