@@ -46,8 +46,8 @@ approximations, and the files say so.
 _EPILOG = """\
 The form that is written is the one of --pick; on a terminal, the one that you name when asked; otherwise the
 cheapest exact form within the budget, or else the approximation within it that is most like the exact map.
-Where noise leaves open whether an exact form is within the budget, up to four times as many rounds are run;
-if that does not tell, the exact form is written and the last line says so.
+Where noise leaves open whether an exact form is within the budget, and the choice hangs on it, up to four
+times as many rounds are run; if that does not tell, the exact form is written and the last line says so.
 
 exit code: 0 a file was written; 1 none was, as no form is within the budget or you took none; 2 an error
 

@@ -55,6 +55,10 @@ class Measured:
         """Whether there was too much noise to tell if it is within the budget."""
         return budget.is_close(self.cost, self.plain)
 
+    def is_surely_within(self, budget: Budget) -> bool:
+        """Whether it is within the budget, whatever noise there was."""
+        return budget.allows(self.cost) and not self.is_close_to(budget)
+
 
 class Workbench:
     """Where the forms of one network are made and measured, in scratch folders that do not stay.

@@ -88,6 +88,29 @@ def test_noise_is_no_reason_for_an_approximation(plain: Path, pictures: list[np.
     assert rounds == sorted(rounds)
 
 
+def test_no_more_rounds_for_a_form_that_is_picked(plain: Path, pictures: list[np.ndarray]) -> None:
+    for pick in ("functions", "half-1"):
+        tuning = tune(SHAPES, Budget(9.99), workbench(plain, pictures, clock({})), pick)
+        assert tuning.named("functions").is_close_to(tuning.budget)
+        assert {len(one.samples_ms) for one in tuning.measured} == {9}
+
+
+@pytest.mark.skipif(native.library_path() is None, reason=native.status())
+@pytest.mark.parametrize(
+    ("costs", "rounds"),
+    [
+        ({"functions": 0.5}, [9, 9]),
+        ({"inline": 0.5}, [9 * MOST_PASSES, 9]),
+        ({"functions": 2.0}, [9, 9 * MOST_PASSES]),
+    ],
+)
+def test_no_more_rounds_after_a_form_that_is_within_the_budget(
+    plain: Path, pictures: list[np.ndarray], costs: dict[str, float], rounds: list[int]
+) -> None:
+    tuning = tune(SHAPES, Budget(9.99), workbench(plain, pictures, clock(costs), native=True))
+    assert [len(tuning.named(name).samples_ms) for name in ("functions", "inline")] == rounds
+
+
 @pytest.mark.parametrize(("pick", "measured"), [("functions", []), ("half-1", ["half-1"])])
 def test_a_picked_form_is_measured_and_no_other(
     plain: Path, pictures: list[np.ndarray], pick: str, measured: list[str]
