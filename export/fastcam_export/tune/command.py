@@ -145,11 +145,13 @@ def _plain_file(
 
 
 def _stages(progress: Progress) -> Callable[[str, int, int], None]:
-    """Every form is a stage, which begins when its first round is announced."""
+    """Every form is a stage, which begins when its first round is announced; once more is another stage."""
+    begun = set()
 
     def update(form: str, done: int, total: int) -> None:
         if not done:
-            progress.begin(f"measure {form}")
+            progress.begin(f"measure {form}{' again' if form in begun else ''}")
+            begun.add(form)
         progress.update(done, total)
 
     return update

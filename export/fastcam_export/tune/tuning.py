@@ -68,7 +68,8 @@ def tune(
         workbench: Measures.
         pick: The form that the user wants in any case: an approximation is then measured although an
             exact form would do, and beside the exact forms only that one is.
-        progress: Called with the form that is measured, its rounds done, and its rounds in all.
+        progress: Called with the form that is measured, its rounds done, and its rounds in all; see
+            `Workbench.measure`.
 
     Raises:
         FastcamError: `pick` names no form, or a form cannot be grafted or run.

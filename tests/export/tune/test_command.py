@@ -18,6 +18,7 @@ import pytest
 from fastcam_export import graft
 from fastcam_export.errors import GraftError
 from fastcam_export.tune import Workbench
+from fastcam_export.tune.measuring import MOST_PASSES
 from fastcam_runtime import Explainer
 from fastcam_runtime.bench import Variant
 from fastcam_runtime.cli import main
@@ -103,7 +104,7 @@ def test_the_last_line_tells_of_noise(
 ) -> None:
     costs["half-1"] = cheap
     out, figures = tmp_path / "out.onnx", tmp_path / "figures.json"
-    code, printed, _ = run(
+    code, printed, err = run(
         capsys, plain, "--budget", budget, "--images", "test://?frames=1", "--out", out, "--json", figures
     )
     last = printed.splitlines()[-1]
@@ -112,6 +113,7 @@ def test_the_last_line_tells_of_noise(
     assert f"; too much noise to tell whether it is within {float(budget.strip('%')):g} %: " in last
     report = json.loads(figures.read_text())
     assert [form["undecided"] for form in report["forms"] if form["name"] == report["picked"]] == [True]
+    assert err.count("measure functions again … ") == (MOST_PASSES - 1) * (report["picked"] == "functions")
 
 
 def test_less_than_nothing_is_within_the_budget(
