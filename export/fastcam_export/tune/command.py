@@ -134,7 +134,7 @@ def _plain_file(
     source = load(model, input_shape=options.input_shape)
     refuse_source(out, source.path)
     found = plan(source, options)
-    for note in (*source.notes, *found.notes):
+    for note in (*source.notes, *found.notes, *options.notes):
         print(f"note: {note}", file=sys.stderr)
     shapes = [tap.shape for tap in found.taps]
     path = source.path

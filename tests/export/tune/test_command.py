@@ -167,6 +167,18 @@ def test_the_default_file_and_the_graft_options(
     assert {tap.weight for tap in metadata.taps} == {1.0}
 
 
+def test_an_idle_option_is_noted_once(
+    plain: Path, costs: dict[str, float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(
+        capsys, plain, "--budget", "5%", "--images", "test://?frames=1", "--out", tmp_path / "out.onnx",
+        "--statistic", "max", "--epsilon", "1e-3", "--pick", "half-1",
+    )  # fmt: skip
+    assert code == 0
+    notes = [line for line in err.splitlines() if line.startswith("note: ")]
+    assert notes == ["note: epsilon 0.001 has no effect: max takes no logarithm"]
+
+
 def test_a_free_size_is_measured_as_asked(
     costs: dict[str, float],
     tmp_path: Path,
