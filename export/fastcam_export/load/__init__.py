@@ -89,12 +89,14 @@ def _from_torch(
     model: str | torch.nn.Module, example: Any, input_shape: Sequence[int] | None
 ) -> onnx.ModelProto:
     try:
-        from .torch_module import export_torch, resolve
+        from .torch_module import export_named, export_torch
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise LoadError(f"{model}: torch models need torch: pip install 'fastcam-edge[torch]'") from None
-    return export_torch(resolve(model) if isinstance(model, str) else model, example, input_shape)
+    if isinstance(model, str):
+        return export_named(model, example, input_shape)
+    return export_torch(model, example, input_shape)
 
 
 def _digest(proto: onnx.ModelProto) -> str:
