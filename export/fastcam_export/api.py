@@ -71,7 +71,7 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
 
     Args:
         model: As in `graft`.
-        target: The file to make, an `.onnx`.
+        target: The file to make, an `.onnx` or without an ending.
         example: As in `graft`.
         **options: The fields of `Options`.
 

@@ -134,7 +134,9 @@ def check_target(named: str | Path, labels: Any = None) -> Path:
         if target.exists():
             _refuse_other(target, labels)
         elif target.suffix.lower() not in (SUFFIX, ""):
-            raise GraftError(f"{target}: a model's name ends in {SUFFIX}; name another output")
+            raise GraftError(
+                f"{target}: a model's name ends in {SUFFIX} or has no ending; name another output"
+            )
         # Permissions do not tell everything: a disk may be mounted for reading only.
         with temporary_folder(".fastcam-", target.parent):
             pass

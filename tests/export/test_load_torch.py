@@ -75,6 +75,34 @@ def test_a_factory_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.Mon
     assert sys.path == before
 
 
+LATE = """
+import torch
+import tiny_zoo
+
+class Late(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.network = tiny_zoo.tiny()
+
+    def forward(self, x):
+        from late_scaling import scale
+        return self.network(scale(x))
+"""
+
+
+@pytest.mark.usefixtures("importable")
+def test_a_factory_in_the_current_folder_that_imports_its_neighbour_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "late_net.py").write_text(LATE)
+    (tmp_path / "late_scaling.py").write_text("def scale(x):\n    return 2 * x\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", str(tmp_path))])
+    before = list(sys.path)
+    assert main(["export", "late_net:Late", "--input-shape", "1,3,64,64"]) == 0
+    assert sys.path == before
+
+
 @pytest.mark.usefixtures("importable")
 @pytest.mark.parametrize(
     ("name", "message"),

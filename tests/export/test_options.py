@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import pytest
 from fastcam_export import GraftError, Options, export, graft
 from fastcam_export.errors import LoadError
@@ -262,9 +264,17 @@ def test_the_scores_may_be_named_on_the_command_line(
     assert metadata_of(onnx.load(tmp_path / "out.onnx")).scores == "logits"
 
 
-def test_an_example_is_for_torch_models() -> None:
+@pytest.mark.parametrize(
+    "kind", [lambda proto: proto, onnx.ModelProto.SerializeToString, ir.from_proto, lambda _: "plain.onnx"]
+)
+def test_an_example_is_for_torch_models(kind: Callable[[onnx.ModelProto], object]) -> None:
     with pytest.raises(LoadError, match="an example input is for torch models"):
-        graft(small_cnn(), example=np.zeros((1, 3, 64, 64)))
+        graft(kind(small_cnn()), example=np.zeros((1, 3, 64, 64)))
+
+
+def test_an_example_makes_no_model_of_something_else() -> None:
+    with pytest.raises(LoadError, match="cannot load a int: a path, an ONNX model or a torch module"):
+        graft(5, example=np.zeros((1, 3, 64, 64)))
 
 
 def test_a_class_map_that_nobody_asked_for_is_noted(

@@ -106,11 +106,12 @@ def test_a_model_is_replaced(name: str, plain: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize("name", ["x.txt", "model.v2"])
 def test_a_name_of_another_kind(
-    command: list[str], plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, command: list[str], plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    message = f"{tmp_path / 'x.txt'}: a model's name ends in .onnx; name another output"
-    assert message in refusal(capsys, plain, command, tmp_path / "x.txt")
+    message = f"{tmp_path / name}: a model's name ends in .onnx or has no ending; name another output"
+    assert message in refusal(capsys, plain, command, tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["model", "model.txt"])

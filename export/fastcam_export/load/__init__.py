@@ -6,7 +6,7 @@ import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import onnx
 import onnx_ir as ir
@@ -40,36 +40,37 @@ def load(
     Raises:
         LoadError: The model cannot be read or exported; the message says why.
     """
-    if example is not None and not _is_torch(model):
-        raise LoadError("an example input is for torch models; what is given is an ONNX model")
-    if isinstance(model, Path | str) and not _is_torch(model):
-        proto, digest = read(Path(model))
-        return upgrade(Source(proto, digest, Path(model)))
-    if isinstance(model, bytes):
-        proto = onnx.ModelProto()
-        try:
-            proto.ParseFromString(model)
-        except Exception as error:  # protobuf's DecodeError has moved between its releases
-            raise LoadError(f"these bytes are not an ONNX model: {error}") from error
-        return upgrade(Source(proto, hashlib.sha256(model).hexdigest(), None))
-    if isinstance(model, ir.Model):
-        model = ir.to_proto(model)
-    if isinstance(model, onnx.ModelProto):
-        proto = onnx.ModelProto()
-        proto.CopyFrom(model)
-    elif isinstance(model, str) or _is_torch_module(model):
-        proto = _from_torch(model, example, input_shape)
-    else:
+    if (isinstance(model, str) and _names_torch_model(model)) or _is_torch_module(model):
+        return upgrade(_without_file(_from_torch(model, example, input_shape)))
+    if not isinstance(model, str | Path | bytes | onnx.ModelProto | ir.Model):
         raise LoadError(
             f"cannot load a {type(model).__name__}: a path, an ONNX model or a torch module is needed"
         )
-    return upgrade(Source(proto, _digest(proto), None))
+    if example is not None:
+        raise LoadError("an example input is for torch models; what is given is an ONNX model")
+    return upgrade(_from_onnx(model))
 
 
-def _is_torch(model: Any) -> bool:
-    if isinstance(model, str):
-        return _names_torch_model(model)
-    return not isinstance(model, Path | bytes | onnx.ModelProto | ir.Model)
+def _from_onnx(model: str | Path | bytes | onnx.ModelProto | ir.Model) -> Source:
+    if isinstance(model, str | Path):
+        proto, digest = read(Path(model))
+        return Source(proto, digest, Path(model))
+    if isinstance(model, ir.Model):
+        return _without_file(ir.to_proto(model))
+    proto = onnx.ModelProto()
+    if isinstance(model, onnx.ModelProto):
+        proto.CopyFrom(model)
+        return _without_file(proto)
+    try:
+        proto.ParseFromString(model)
+    except Exception as error:  # protobuf's DecodeError has moved between its releases
+        raise LoadError(f"these bytes are not an ONNX model: {error}") from error
+    return Source(proto, hashlib.sha256(model).hexdigest(), None)
+
+
+def _without_file(proto: onnx.ModelProto) -> Source:
+    digest = hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()
+    return Source(proto, digest, None)
 
 
 def _names_torch_model(name: str) -> bool:
@@ -79,7 +80,7 @@ def _names_torch_model(name: str) -> bool:
     return bool(colon) and module and right.isidentifier() and len(left) > 1 and not Path(name).exists()
 
 
-def _is_torch_module(model: object) -> bool:
+def _is_torch_module(model: object) -> TypeGuard[torch.nn.Module]:
     """Whoever has one has imported torch; nobody else has to wait for it, or even have it."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
@@ -89,13 +90,11 @@ def _from_torch(
     model: str | torch.nn.Module, example: Any, input_shape: Sequence[int] | None
 ) -> onnx.ModelProto:
     try:
-        from .torch_module import export_torch, resolve
+        from .torch_module import export_named, export_torch
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise LoadError(f"{model}: torch models need torch: pip install 'fastcam-edge[torch]'") from None
-    return export_torch(resolve(model) if isinstance(model, str) else model, example, input_shape)
-
-
-def _digest(proto: onnx.ModelProto) -> str:
-    return hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()
+    if isinstance(model, str):
+        return export_named(model, example, input_shape)
+    return export_torch(model, example, input_shape)

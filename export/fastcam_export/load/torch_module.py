@@ -8,7 +8,7 @@ import io
 import logging
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import onnx
@@ -21,16 +21,24 @@ DEFAULT_SHAPE = (1, 3, 224, 224)
 EXPORT_OPSET = 18
 
 
-def resolve(name: str) -> torch.nn.Module:
-    """Build the module that `torchvision:NAME`, `timm:NAME` or `package.module:factory` names.
+def export_named(name: str, example: Any, shape: Sequence[int] | None) -> onnx.ModelProto:
+    """Export the module that `torchvision:NAME`, `timm:NAME` or `package.module:factory` names.
 
     torchvision's and timm's models come with their published weights, which those packages download.
 
     Raises:
-        LoadError: The package is not installed, has no such model, or fails to build it.
+        LoadError: The package is not installed, has no such model, or fails to build it; or torch cannot
+            export it.
     """
+    published = name.partition(":")[0] in _PUBLISHERS
+    # Around building and exporting: a module may import its neighbours as late as in `forward`.
+    with contextlib.nullcontext() if published else _current_folder():
+        return export_torch(_resolve(name), example, shape)
+
+
+def _resolve(name: str) -> torch.nn.Module:
     package, _, model = name.partition(":")
-    build = {"torchvision": _torchvision, "timm": _timm}.get(package)
+    build = _PUBLISHERS.get(package)
     try:
         module = build(model) if build is not None else _factory(package, model)
     except LoadError:
@@ -67,13 +75,15 @@ def _timm(name: str) -> Any:
     return timm.create_model(name, pretrained=True)
 
 
+_PUBLISHERS: dict[str, Callable[[str], Any]] = {"torchvision": _torchvision, "timm": _timm}
+
+
 def _factory(package: str, name: str) -> Any:
-    with _current_folder():
-        module = importlib.import_module(package)
-        factory = getattr(module, name, None)
-        if factory is None:
-            raise LoadError(f"{package} has no '{name}'{closest(name, dir(module))}")
-        return factory if isinstance(factory, torch.nn.Module) else factory()
+    module = importlib.import_module(package)
+    factory = getattr(module, name, None)
+    if factory is None:
+        raise LoadError(f"{package} has no '{name}'{closest(name, dir(module))}")
+    return factory if isinstance(factory, torch.nn.Module) else factory()
 
 
 @contextlib.contextmanager

@@ -34,12 +34,9 @@ class Budget:
         return self.spent(cost) <= self.limit
 
     def is_close(self, cost: Difference, plain: float) -> bool:
-        """Whether the limit lies inside the cost's 95 % interval; `plain` is the network's median in ms.
-
-        Maps that seem to cost less than nothing were measured on a device that was busy.
-        """
+        """Whether the limit lies inside the cost's 95 % interval; `plain` is the network's median in ms."""
         limit = self.limit * plain / 100 if self.unit == "%" else self.limit
-        return cost.interval[0] <= limit < cost.interval[1] or cost.interval[1] < 0
+        return cost.interval[0] <= limit < cost.interval[1]
 
     def spent(self, cost: Difference) -> float:
         """The cost in the budget's unit."""

@@ -46,8 +46,8 @@ approximations, and the files say so.
 _EPILOG = """\
 The form that is written is the one of --pick; on a terminal, the one that you name when asked; otherwise the
 cheapest exact form within the budget, or else the approximation within it that is most like the exact map.
-Where noise leaves open whether an exact form is within the budget, up to four times as many rounds are run;
-if that does not tell, the exact form is written and the last line says so.
+Where noise leaves open whether an exact form is within the budget, and the choice hangs on it, up to four
+times as many rounds are run; if that does not tell, the exact form is written and the last line says so.
 
 exit code: 0 a file was written; 1 none was, as no form is within the budget or you took none; 2 an error
 
@@ -134,7 +134,7 @@ def _plain_file(
     source = load(model, input_shape=options.input_shape)
     refuse_source(out, source.path)
     found = plan(source, options)
-    for note in (*source.notes, *found.notes):
+    for note in (*source.notes, *found.notes, *options.notes):
         print(f"note: {note}", file=sys.stderr)
     shapes = [tap.shape for tap in found.taps]
     path = source.path
@@ -145,11 +145,13 @@ def _plain_file(
 
 
 def _stages(progress: Progress) -> Callable[[str, int, int], None]:
-    """Every form is a stage, which begins when its first round is announced."""
+    """Every form is a stage, which begins when its first round is announced; once more is another stage."""
+    begun = set()
 
     def update(form: str, done: int, total: int) -> None:
         if not done:
-            progress.begin(f"measure {form}")
+            progress.begin(f"measure {form}{' again' if form in begun else ''}")
+            begun.add(form)
         progress.update(done, total)
 
     return update

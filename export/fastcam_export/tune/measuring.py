@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,10 @@ Measure = Callable[[Sequence[bench.Variant], int, Callable[[int], None]], None]
 """Runs all variants in every round and leaves the times in their `samples`; see `bench.measure`."""
 
 MOST_PASSES = 4
-"""How often the rounds are run at most, while it is undecided whether a form is within the budget."""
+"""How often all rounds are run at most, while it is undecided whether a form is within the budget."""
+
+Times = tuple[tuple[float, ...], tuple[float, ...]]
+"""The plain network's time in every round, and the grafted one's in the same rounds."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,16 @@ class Measured:
     form: Form
     approximation: str
     """What its file says it leaves out; empty for an exact form."""
-    cost: bench.Difference
     fidelity: Fidelity
     plain_ms: tuple[float, ...]
     """The plain network's time in every round."""
     samples_ms: tuple[float, ...]
     """Its own time in the same rounds."""
+
+    @cached_property
+    def cost(self) -> bench.Difference:
+        """Its own time minus the plain network's."""
+        return bench.Difference.between(self.plain_ms, self.samples_ms)
 
     @property
     def plain(self) -> float:
@@ -54,6 +61,15 @@ class Measured:
     def is_close_to(self, budget: Budget) -> bool:
         """Whether there was too much noise to tell if it is within the budget."""
         return budget.is_close(self.cost, self.plain)
+
+    def is_surely_within(self, budget: Budget) -> bool:
+        """Whether it is within the budget, whatever noise there was."""
+        return budget.allows(self.cost) and not self.is_close_to(budget)
+
+    def with_more(self, times: Times) -> Measured:
+        """The same form after more rounds."""
+        plain, own = times
+        return replace(self, plain_ms=self.plain_ms + plain, samples_ms=self.samples_ms + own)
 
 
 class Workbench:
@@ -124,33 +140,37 @@ class Workbench:
 
         Args:
             form: Which.
-            progress: Called with how many rounds are done, from 0, and how many there are.
-            budget: What has to be decided: where it is close, up to `MOST_PASSES` times the rounds are run.
+            progress: Called with how many rounds are done, from 0, and how many there are; from 0 again where
+                all rounds are run once more.
+            budget: What has to be decided: where it is close, all rounds are run up to `MOST_PASSES` times.
 
         Raises:
             GraftError: The form cannot be grafted.
             FastcamError: It cannot be run.
         """
-        rounds = bench.WARM_UP + self.options.rounds
-        progress(0, rounds)
+        total = bench.WARM_UP + self.options.rounds
+        progress(0, total)
         with self._grafted(form) as (path, metadata):
             fidelity = Fidelity.between(self._exact_maps, self._maps(path, with_kernels=self.options.native))
             plain = bench.open_variant("plain", path, self.options, cut_file(path))
             grafted = bench.open_variant(form.name, path, self.options)
             self._show_picture(metadata, plain, grafted)
-            times: tuple[tuple[float, ...], tuple[float, ...]] = (), ()
-            for done in range(0, MOST_PASSES * rounds, rounds):
-                first, total = done + bench.WARM_UP + 1, done + rounds
+
+            def run_rounds() -> Times:
+                # The rounds of the warm-up have numbers below zero.
                 self._measure(
                     [plain, grafted],
                     self.options.rounds,
-                    lambda n, first=first, total=total: progress(first + n, total),  # type: ignore[misc]
+                    lambda number: progress(bench.WARM_UP + number + 1, total),
                 )
-                times = (*times[0], *plain.samples), (*times[1], *grafted.samples)
-                cost = bench.Difference.between(*times)
-                measured = Measured(form, metadata.approximation, cost, fidelity, *times)
-                if budget is None or not measured.is_close_to(budget):
-                    break
+                return tuple(plain.samples), tuple(grafted.samples)
+
+            measured = Measured(form, metadata.approximation, fidelity, *run_rounds())
+            passes = 1
+            while budget is not None and measured.is_close_to(budget) and passes < MOST_PASSES:
+                progress(0, total)
+                measured = measured.with_more(run_rounds())
+                passes += 1
         return measured
 
     @contextmanager

@@ -18,10 +18,7 @@ _EXACT = {
     INLINE.name: "exact, standard operators only",
     PREPARED.name: "exact, for {here} with compiled kernels and nothing else",
 }
-UNSURE = (
-    "?: the budget lies inside the interval, or the maps seem to cost less than nothing; "
-    "more --rounds, or a device less busy, would tell"
-)
+UNSURE = "?: the budget lies inside the interval; more --rounds, or a device less busy, would tell"
 
 
 def text(tuning: Tuning, setup: Mapping[str, Any], images: str) -> str:
@@ -57,13 +54,19 @@ def describe(one: Measured) -> str:
 
 
 def doubt(tuning: Tuning, one: Measured) -> str:
-    """The end of a sentence about a form, where it is not certain that it is within the budget or beyond."""
-    if not one.is_close_to(tuning.budget):
-        return ""
+    """The end of a sentence about a form whose figures leave the budget open, or cannot be its true cost."""
     low, high = one.cost.interval
+    if one.is_close_to(tuning.budget):
+        reason = f"too much noise to tell whether it is within {tuning.budget}"
+    elif high < 0:
+        reason = (
+            f"within {tuning.budget}, though maps that seem to cost less than nothing are a sign of noise"
+        )
+    else:
+        return ""
     return (
-        f"; too much noise to tell whether it is within {tuning.budget}: measured {one.cost.percent:+.1f} %, "
-        f"{one.cost.median:+.3f} ms, with 95 % certainty {low:+.3f} to {high:+.3f} ms"
+        f"; {reason}: measured {one.cost.percent:+.1f} %, {one.cost.median:+.3f} ms, "
+        f"with 95 % certainty {low:+.3f} to {high:+.3f} ms"
     )
 
 

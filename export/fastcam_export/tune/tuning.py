@@ -68,7 +68,8 @@ def tune(
         workbench: Measures.
         pick: The form that the user wants in any case: an approximation is then measured although an
             exact form would do, and beside the exact forms only that one is.
-        progress: Called with the form that is measured, its rounds done, and its rounds in all.
+        progress: Called with the form that is measured, its rounds done, and its rounds in all; see
+            `Workbench.measure`.
 
     Raises:
         FastcamError: `pick` names no form, or a form cannot be grafted or run.
@@ -79,11 +80,14 @@ def tune(
         raise FastcamError(f"the form {pick} is for compiled kernels, and none are in use")
     picked = find_form(pick, [*exact, *cheaper]) if pick is not None else None
 
-    def measure(form: Form) -> Measured:
-        # The exact forms decide whether approximations are needed at all: worth more rounds.
-        return workbench.measure(form, partial(progress, form.name), budget if form.exact else None)
-
     measured: list[Measured] = []
+
+    def measure(form: Form) -> Measured:
+        # Worth more rounds: an exact form that decides whether approximations are needed at all.
+        settled = picked is not None or any(one.is_surely_within(budget) for one in measured)
+        decides = form.exact and not settled
+        return workbench.measure(form, partial(progress, form.name), budget if decides else None)
+
     unprepared = ""
     for form in exact:
         try:

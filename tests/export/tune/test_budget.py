@@ -33,6 +33,8 @@ def test_what_a_budget_allows() -> None:
         assert (budget.allows(cost), budget.is_close(cost, PLAIN)) == (allowed, close)
 
 
-def test_maps_that_seem_to_cost_less_than_nothing_are_doubted() -> None:
+def test_maps_that_seem_to_cost_less_than_nothing_are_within_any_budget() -> None:
     cost = Difference(median=-0.5, quartiles=(-0.6, -0.4), interval=(-0.55, -0.45), percent=-5.0)
-    assert Budget.parse("5%").is_close(cost, PLAIN)
+    for text in ("5%", "0%", "0.5ms"):
+        budget = Budget.parse(text)
+        assert (budget.allows(cost), budget.is_close(cost, PLAIN)) == (True, False)

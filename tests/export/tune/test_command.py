@@ -18,6 +18,7 @@ import pytest
 from fastcam_export import graft
 from fastcam_export.errors import GraftError
 from fastcam_export.tune import Workbench
+from fastcam_export.tune.measuring import MOST_PASSES
 from fastcam_runtime import Explainer
 from fastcam_runtime.bench import Variant
 from fastcam_runtime.cli import main
@@ -103,7 +104,7 @@ def test_the_last_line_tells_of_noise(
 ) -> None:
     costs["half-1"] = cheap
     out, figures = tmp_path / "out.onnx", tmp_path / "figures.json"
-    code, printed, _ = run(
+    code, printed, err = run(
         capsys, plain, "--budget", budget, "--images", "test://?frames=1", "--out", out, "--json", figures
     )
     last = printed.splitlines()[-1]
@@ -112,6 +113,25 @@ def test_the_last_line_tells_of_noise(
     assert f"; too much noise to tell whether it is within {float(budget.strip('%')):g} %: " in last
     report = json.loads(figures.read_text())
     assert [form["undecided"] for form in report["forms"] if form["name"] == report["picked"]] == [True]
+    assert err.count("measure functions again … ") == (MOST_PASSES - 1) * (report["picked"] == "functions")
+
+
+def test_less_than_nothing_is_within_the_budget(
+    plain: Path, costs: dict[str, float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    costs["functions"] = -0.3
+    out, figures = tmp_path / "out.onnx", tmp_path / "figures.json"
+    code, printed, _ = run(
+        capsys, plain, "--budget", "10%", "--images", "test://?frames=1", "--out", out, "--json", figures
+    )
+    last = printed.splitlines()[-1]
+    assert code == 0
+    assert "; within 10 %, though maps that seem to cost less than nothing are a sign of noise: " in last
+    assert "measured -3.0 %, -0.300 ms, with 95 % certainty -0.3" in last
+    assert "too much noise" not in printed
+    assert "yes?" not in printed
+    (form,) = json.loads(figures.read_text())["forms"]
+    assert (form["within_budget"], form["undecided"], len(form["samples_ms"])) == (True, False, 6)
 
 
 def test_a_picked_form_is_written_whatever_it_costs(
@@ -145,6 +165,18 @@ def test_the_default_file_and_the_graft_options(
     assert (metadata.labels, metadata.resize, metadata.normalize) == (tuple("abcdefghij"), "crop", "range")
     assert metadata.preprocess == PREPROCESS["unit"]
     assert {tap.weight for tap in metadata.taps} == {1.0}
+
+
+def test_an_idle_option_is_noted_once(
+    plain: Path, costs: dict[str, float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(
+        capsys, plain, "--budget", "5%", "--images", "test://?frames=1", "--out", tmp_path / "out.onnx",
+        "--statistic", "max", "--epsilon", "1e-3", "--pick", "half-1",
+    )  # fmt: skip
+    assert code == 0
+    notes = [line for line in err.splitlines() if line.startswith("note: ")]
+    assert notes == ["note: epsilon 0.001 has no effect: max takes no logarithm"]
 
 
 def test_a_free_size_is_measured_as_asked(

@@ -14,6 +14,7 @@ from fastcam_export.tune import Budget, Tuning, report, tune
 from fastcam_export.tune.measuring import MOST_PASSES
 from fastcam_export.tune.pictures import read_pictures
 from fastcam_runtime import FastcamError, native
+from fastcam_runtime.bench import WARM_UP
 from networks import small_cnn
 from scipy import stats
 from tuned import CHEAPER, SHAPES, clock, maps, names, overlap, workbench
@@ -77,15 +78,43 @@ def test_more_rounds_where_the_budget_is_close(plain: Path, pictures: list[np.nd
 
 
 def test_noise_is_no_reason_for_an_approximation(plain: Path, pictures: list[np.ndarray]) -> None:
-    rounds: list[tuple[int, int]] = []
-    bench = workbench(plain, pictures, clock({"half-1": 0.1}))
-    tuning = tune(SHAPES, Budget(9.99), bench, progress=lambda _, done, total: rounds.append((done, total)))
+    tuning = tune(SHAPES, Budget(9.99), workbench(plain, pictures, clock({"half-1": 0.1})))
     assert names(tuning) == ["functions"]
     assert not tuning.budget.allows(tuning.measured[0].cost)
     assert tuning.best is tuning.measured[0]
     assert len(tuning.best.samples_ms) == 9 * MOST_PASSES
-    assert rounds[-1][0] == rounds[-1][1]
-    assert rounds == sorted(rounds)
+
+
+def test_rounds_that_are_added_begin_anew(plain: Path, pictures: list[np.ndarray]) -> None:
+    """A bar that was full stays full: more rounds have one of their own."""
+    told: list[tuple[int, int]] = []
+    bench = workbench(plain, pictures, clock({}))
+    tune(SHAPES, Budget(9.99), bench, progress=lambda _, done, total: told.append((done, total)))
+    total = WARM_UP + 9
+    assert told == [(done, total) for done in (0, *range(WARM_UP + 1, total + 1))] * MOST_PASSES
+
+
+def test_no_more_rounds_for_a_form_that_is_picked(plain: Path, pictures: list[np.ndarray]) -> None:
+    for pick in ("functions", "half-1"):
+        tuning = tune(SHAPES, Budget(9.99), workbench(plain, pictures, clock({})), pick)
+        assert tuning.named("functions").is_close_to(tuning.budget)
+        assert {len(one.samples_ms) for one in tuning.measured} == {9}
+
+
+@pytest.mark.skipif(native.library_path() is None, reason=native.status())
+@pytest.mark.parametrize(
+    ("costs", "rounds"),
+    [
+        ({"functions": 0.5}, [9, 9]),
+        ({"inline": 0.5}, [9 * MOST_PASSES, 9]),
+        ({"functions": 2.0}, [9, 9 * MOST_PASSES]),
+    ],
+)
+def test_no_more_rounds_after_a_form_that_is_within_the_budget(
+    plain: Path, pictures: list[np.ndarray], costs: dict[str, float], rounds: list[int]
+) -> None:
+    tuning = tune(SHAPES, Budget(9.99), workbench(plain, pictures, clock(costs), native=True))
+    assert [len(tuning.named(name).samples_ms) for name in ("functions", "inline")] == rounds
 
 
 @pytest.mark.parametrize(("pick", "measured"), [("functions", []), ("half-1", ["half-1"])])
