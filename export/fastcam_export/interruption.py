@@ -54,7 +54,7 @@ def interrupted_once() -> Iterator[None]:
     try:
         yield
     finally:
-        # A signal may have come in the midst of removing a folder; further ones do nothing.
+        # A signal may have come between making a folder and using it, or before its removal began.
         for folder in list(_Moment.folders):
             _remove(folder)
         for number, handler in before.items():
@@ -69,19 +69,28 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
         prefix: What its name begins with.
         parent: Where to make it; by default where temporary files are.
     """
-    _Moment.held = True
-    try:
+    with _undisturbed():
         folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
         _Moment.folders.add(folder)
-    finally:
-        _Moment.held = False
     try:
-        number, _Moment.waiting = _Moment.waiting, None
-        if number is not None:
-            _stop(number)
         yield Path(folder)
     finally:
-        _remove(folder)
+        # A signal in the midst of it could make Python close a file twice, and fail for that.
+        with _undisturbed():
+            _remove(folder)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold a signal back, and obey it afterwards."""
+    _Moment.held = True
+    try:
+        yield
+    finally:
+        _Moment.held = False
+    number, _Moment.waiting = _Moment.waiting, None
+    if number is not None:
+        _stop(number)
 
 
 def _remove(folder: str) -> None:

@@ -112,16 +112,25 @@ def summarize_file(path: Path) -> Summary:
     return _from_file(path, summarize)
 
 
-def _from_file(path: Path, read: Callable[[bytes], _T]) -> _T:
+def read_model(path: Path) -> bytes:
+    """The bytes of a model's file.
+
+    Raises:
+        ModelError: There is none, with the closest names in its folder; or it cannot be read.
+    """
     try:
-        model = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         near = closest(path.name, (file.name for file in path.parent.glob("*.onnx")))
         raise ModelError(f"no such file: {path}{near}") from None
     except IsADirectoryError:
         raise ModelError(f"{path} is a folder, not an .onnx file") from None
     except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _from_file(path: Path, read: Callable[[bytes], _T]) -> _T:
+    model = read_model(path)
     try:
         return read(model)
     except ModelError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 import fastcam_models
 import onnx
 import pytest
+from fastcam_export import interruption
 from fastcam_export.interruption import interrupted_once, temporary_folder
 from networks import small_cnn
 
@@ -55,7 +55,7 @@ def test_tune(tmp_path: Path, number: int, code: int) -> None:
     returned, errors = interrupt(
         [*arguments, "--out", str(out)], folder, number, lambda: any(folder.glob("fastcam-tune-*/form.onnx"))
     )
-    assert returned == code
+    assert returned == code, errors
     assert "Traceback" not in errors
     # Importing onnxruntime leaves a file of its own there, `.ses`.
     assert [path.name for path in folder.iterdir() if "fastcam" in path.name] == []
@@ -74,7 +74,7 @@ def test_export(tmp_path: Path, number: int, code: int) -> None:
         number,
         lambda: any(folder.glob(".fastcam-*")),
     )
-    assert returned == code
+    assert returned == code, errors
     assert "Traceback" not in errors
     assert [path.name for path in folder.iterdir()] == ["out.onnx"]
     assert out.read_text() == "the good one"
@@ -100,28 +100,40 @@ def test_a_folder_that_is_just_being_made(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("done", [0, 1, 2], ids=["before anything", "after a file", "after the last"])
 @pytest.mark.parametrize(("number", "expected"), IN_PROCESS)
 def test_a_folder_that_is_just_being_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[BaseException], done: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[BaseException]
 ) -> None:
-    remove = shutil.rmtree
-    calls = []
+    """The removal goes on to its end: interrupted, it would close a file twice and fail for that."""
+    close = os.close
+    raised = []
 
-    def fill(folder: Path) -> None:
-        for name in ("model.onnx", "model.onnx.data"):
-            (folder / name).touch()
+    def interrupted(descriptor: int) -> None:
+        close(descriptor)
+        if not raised:
+            raised.append(number)
+            signal.raise_signal(number)
 
-    def interrupted(folder: str, **options: Any) -> None:
+    with pytest.raises(expected), interrupted_once(), temporary_folder("a-", tmp_path):
+        monkeypatch.setattr(os, "close", interrupted)
+    assert raised
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("expected", [KeyboardInterrupt, SystemExit])
+def test_a_signal_before_the_removal_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: type[BaseException]
+) -> None:
+    remove, calls = interruption._remove, []
+
+    def interrupted(folder: str) -> None:
         calls.append(folder)
         if len(calls) == 1:
-            for path in sorted(Path(folder).iterdir())[:done]:
-                path.unlink()
-            signal.raise_signal(number)
-        remove(folder, **options)
+            raise expected
+        remove(folder)
 
-    monkeypatch.setattr(shutil, "rmtree", interrupted)
-    with pytest.raises(expected), interrupted_once(), temporary_folder("a-", tmp_path) as folder:
-        fill(folder)
+    monkeypatch.setattr(interruption, "_remove", interrupted)
+    with pytest.raises(expected), interrupted_once(), temporary_folder("a-", tmp_path):
+        pass
     assert len(calls) == 2
     assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,8 @@ import hashlib
 from pathlib import Path
 
 import onnx
-from fastcam_runtime.errors import closest
+from fastcam_runtime.branch import read_model
+from fastcam_runtime.errors import ModelError
 
 from ..errors import LoadError
 from .messages import external_tensors
@@ -19,7 +20,10 @@ def read(path: Path) -> tuple[onnx.ModelProto, str]:
     Raises:
         LoadError: No such file, unreadable, not ONNX, truncated, or its external data is missing.
     """
-    data = _bytes(path)
+    try:
+        data = read_model(path)
+    except ModelError as error:
+        raise LoadError(str(error)) from error
     digest = hashlib.sha256(data).hexdigest()
     proto = onnx.ModelProto()
     try:
@@ -30,19 +34,6 @@ def read(path: Path) -> tuple[onnx.ModelProto, str]:
         raise LoadError(f"{path} is not an ONNX file: it holds no graph")
     _check_external_data(proto, path)
     return proto, digest
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        folder = path.parent
-        near = closest(path.name, [p.name for p in folder.glob("*.onnx")]) if folder.is_dir() else ""
-        raise LoadError(f"no such file: {path}{near}") from None
-    except IsADirectoryError:
-        raise LoadError(f"{path} is a folder, not an .onnx file") from None
-    except OSError as error:
-        raise LoadError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def external_files(proto: onnx.ModelProto) -> dict[str, int]:

@@ -176,7 +176,7 @@ def test_an_idle_option_is_noted_once(
     )  # fmt: skip
     assert code == 0
     notes = [line for line in err.splitlines() if line.startswith("note: ")]
-    assert notes == ["note: epsilon 0.001 has no effect: max takes no logarithm"]
+    assert notes == ["note: epsilon 0.001 has no effect: max has none"]
 
 
 def test_a_free_size_is_measured_as_asked(
