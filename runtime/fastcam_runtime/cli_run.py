@@ -108,7 +108,9 @@ def add_parser(commands: Any) -> None:
     frames.add_argument("--loop", action="store_true", help="begin a file again at its end")
     frames.add_argument("--frames", type=int, metavar="N", help="end after N frames")
     speed = parser.add_argument_group("speed")
-    speed.add_argument("--every", type=int, default=1, metavar="N", help="maps for every Nth frame only (1)")
+    speed.add_argument(
+        "--every", type=int, default=1, metavar="N", help="maps for every Nth frame, not photo (1)"
+    )
     speed.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
     speed.add_argument("--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…")
     speed.add_argument("--no-native", dest="native", action="store_false", help="no compiled kernels")

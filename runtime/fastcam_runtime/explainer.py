@@ -19,7 +19,7 @@ from .errors import FastcamError, ModelError, first_line
 from .explanation import Explanation, Prepared
 from .model import Model
 from .preprocess import Array, Geometry, Preprocessor
-from .scores import class_count, probability, tells_classes
+from .scores import Prediction, class_count, probability, tells_classes
 
 logger = logging.getLogger(__name__)
 
@@ -175,6 +175,17 @@ class Explainer:
             )
         return find_class(choice, self.labels, self._class_count or len(self.labels) or None)
 
+    def prediction(self, explanation: Explanation) -> Prediction | None:
+        """What the network said about the frame of an explanation; None without class scores."""
+        if explanation.index is None:
+            return None
+        best = int(explanation.logits.argmax())
+        score = probability(explanation.logits, best, self.metadata.scores_are)
+        return Prediction(best, self._label(best), score)
+
+    def _label(self, index: int) -> str:
+        return self.labels[index] if index < len(self.labels) else str(index)
+
     def _set_class_count(self, count: int) -> None:
         """Take how many classes there are, from the file or, where that leaves it free, from a frame."""
         if count != self._class_count:
@@ -229,7 +240,7 @@ class Explainer:
         return Explanation(
             logits=logits,
             index=index,
-            label="" if index is None else self.labels[index] if index < len(self.labels) else str(index),
+            label="" if index is None else self._label(index),
             score=score,
             maps=MappingProxyType(maps),
             timings=MappingProxyType(dict(timings)),

@@ -111,6 +111,8 @@ class Loop:
         self._sinks = sinks
         self._controls = controls
         self._options = options or LoopOptions()
+        if source.stills:  # one photo tells nothing of the next
+            self._options = replace(self._options, every=1, smooth=0.0)
         self._drawing = Drawing(
             overlay or Overlay(), smooth=self._options.smooth, caption=self._options.caption
         )
@@ -252,7 +254,7 @@ class Loop:
             class_choice=result.class_choice,
             dropped=self._source.dropped,
             name=result.read.frame.name,
-            class_index=explanation.index,
+            prediction=self._explainer.prediction(explanation),
         )
         self._write(picture, status, [s for s in self._sinks if s.interactive or not result.again])
         if not result.again:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from .preprocess import Array
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The class with the highest score, whichever one is explained."""
+
+    index: int
+    label: str
+    score: float
+    """Its probability, 0…1."""
 
 
 def are_class_scores(shape: Sequence[int | str | None]) -> bool:

@@ -16,6 +16,7 @@ import cv2
 import numpy as np
 import pytest
 from fastcam_runtime.cli import main
+from fastcam_runtime.scores import Prediction
 from fastcam_runtime.sinks import Status, predictions
 from shared_data import shared
 from tiny_grafts import save_graft
@@ -139,9 +140,9 @@ def test_a_report_tells_the_class_of_every_picture(graft: Path, tmp_path: Path, 
         cv2.imwrite(str(tmp_path / name), np.full((48, 64, 3), colour, np.uint8))
     figures = tmp_path / "figures.json"
 
-    def told(source: object, *options: str) -> list[dict[str, object]]:
+    def told(source: object, *options: str, model: Path = graft) -> list[dict[str, object]]:
         report = ["--json", str(figures), "--threads", "1"]
-        assert main(["run", str(graft), str(source), "null://", *report, *options]) == 0
+        assert main(["run", str(model), str(source), "null://", *report, *options]) == 0
         return json.loads(figures.read_text())["predictions"]  # type: ignore[no-any-return]
 
     photos = told(tmp_path / "[ab]" / "*")
@@ -151,16 +152,37 @@ def test_a_report_tells_the_class_of_every_picture(graft: Path, tmp_path: Path, 
         [1, f"{tmp_path}/a/cup.png", 2, "blue"],
         [2, f"{tmp_path}/b/cup.png", 1, "green"],
     ]
+    # Whatever is explained.
+    with_classes = save_graft(tmp_path / "classes.onnx", outputs=("saliency_map", "cam"))
+    chosen = told(tmp_path / "[ab]" / "*", "--class", "red", model=with_classes)
+    assert [photo["label"] for photo in chosen] == ["red", "blue", "green"]
     video = told(clip, "--fps", "5", "--frames", "4")
     assert [set(frame) for frame in video] == [{"frame", "class", "label", "score"}] * 4
     assert [frame["frame"] for frame in video] == [0, 3, 5, 8]  # of the file
 
 
+def test_a_photo_is_not_drawn_with_the_map_of_another(graft: Path, tmp_path: Path) -> None:
+    """`--every` and `--smooth` are about frames that follow each other."""
+    (tmp_path / "photos").mkdir()
+    for i in range(3):
+        photo = np.zeros((48, 64, 3), np.uint8)
+        photo[:, 20 * i : 20 * i + 20] = 255
+        cv2.imwrite(str(tmp_path / "photos" / f"{i}.png"), photo)
+    for name, options in (("plain", []), ("other", ["--every", "2", "--smooth", "0.9"])):
+        output = f"{tmp_path / name}/%d.png"
+        drawn = ["run", str(graft), str(tmp_path / "photos"), output, "--no-caption", "--threads", "1"]
+        assert main([*drawn, *options]) == 0
+    for i in range(3):
+        plain, other = (cv2.imread(str(tmp_path / name / f"{i}.png")) for name in ("plain", "other"))
+        np.testing.assert_array_equal(other, plain)
+
+
 def test_a_report_remembers_the_last_pictures_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(predictions, "LIMIT", 3)
     sink = predictions.Predictions()
+    nothing = Prediction(0, "red", float("nan"))
     for number in range(5):
-        sink.write(np.zeros((4, 4, 3), np.uint8), Status(number, "red", float("nan"), class_index=0))
+        sink.write(np.zeros((4, 4, 3), np.uint8), Status(number, prediction=nothing))
     sink.write(np.zeros((4, 4, 3), np.uint8), Status(5))  # tells no class
     assert [told["frame"] for told in sink.as_list()] == [2, 3, 4]
     assert sink.as_list()[0]["score"] is None

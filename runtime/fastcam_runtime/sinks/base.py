@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import ClassVar, TypeVar
 
+from ..scores import Prediction
 from ..sources.base import Image
 
 _Self = TypeVar("_Self", bound="Sink")
@@ -32,8 +33,8 @@ class Status:
     dropped: int = 0
     name: str = ""
     """The path of its frame's file, where every frame is a file of its own."""
-    class_index: int | None = None
-    """The class that `label` names."""
+    prediction: Prediction | None = None
+    """The class with the highest score; `label` is the one explained."""
 
 
 def finite(value: float | None) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from ..scores import Prediction
 from ..sources.base import Image
 from .base import Sink, Status, finite
 
@@ -13,16 +14,17 @@ LIMIT = 100_000
 
 
 class Predictions(Sink):
-    """Shows no picture; remembers the class of each. A network that tells no class leaves it empty."""
+    """Shows no picture; remembers the best class of each, whichever one is explained.
+
+    A network that tells no class leaves it empty.
+    """
 
     def __init__(self) -> None:
-        self._told: deque[tuple[int, str, int, str, float | None]] = deque(maxlen=LIMIT)
+        self._told: deque[tuple[int, str, Prediction]] = deque(maxlen=LIMIT)
 
     def write(self, picture: Image, status: Status) -> None:
-        if status.class_index is not None:
-            self._told.append(
-                (status.frame, status.name, status.class_index, status.label, finite(status.score))
-            )
+        if status.prediction is not None:
+            self._told.append((status.frame, status.name, status.prediction))
 
     def as_list(self) -> list[dict[str, Any]]:
         """In plain types, in the order of the pictures; `file` only where each is a file of its own."""
@@ -30,9 +32,9 @@ class Predictions(Sink):
             {
                 "frame": frame,
                 **({"file": file} if file else {}),
-                "class": index,
-                "label": label,
-                "score": score,
+                "class": told.index,
+                "label": told.label,
+                "score": finite(told.score),
             }
-            for frame, file, index, label, score in self._told
+            for frame, file, told in self._told
         ]
