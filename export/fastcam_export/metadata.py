@@ -55,7 +55,7 @@ def _labels(found: Plan, options: Options, names: str) -> tuple[str, ...]:
     if options.labels is not None:
         if classes is not None and len(options.labels) != classes:
             others = other_scores(found.model, found.ends)
-            hint = f"; if the scores are in {' or '.join(others)}, say so with scores" if others else ""
+            hint = f"; if the scores are in {' or '.join(others)}, say --scores {others[0]}" if others else ""
             raise GraftError(
                 f"labels: {len(options.labels)} labels for {classes} classes of "
                 f"{found.ends.scores.name}{hint}"

@@ -68,4 +68,5 @@ def _notes(model: ir.Model, ends: Ends, shapes: Shapes, options: Options) -> Ite
         )
     scores = other_scores(model, ends) if options.scores is None else []
     if scores:
-        yield f"'{ends.scores.name}' is taken for the class scores; others can be named: {', '.join(scores)}"
+        listed = ", ".join(scores)
+        yield f"'{ends.scores.name}' is taken for the class scores; --scores names another: {listed}"

@@ -235,7 +235,7 @@ def test_the_scores_may_be_named(tmp_path: Path) -> None:
     assert (done.metadata.scores, done.metadata.labels, done.notes) == ("logits", LABELS, ())
     done = export(with_embedding(), tmp_path / "out.onnx")
     assert done.metadata.scores == "flat"
-    assert done.notes == ("'flat' is taken for the class scores; others can be named: logits",)
+    assert done.notes == ("'flat' is taken for the class scores; --scores names another: logits",)
     for options, message in (
         (
             {"scores": "logit"},
@@ -245,7 +245,7 @@ def test_the_scores_may_be_named(tmp_path: Path) -> None:
         ({"scores": "fixed"}, "the output 'fixed' does not follow from the picture: it holds no scores"),
         (
             {"labels": LABELS},
-            "10 labels for 16 classes of flat; if the scores are in logits, say so",
+            "10 labels for 16 classes of flat; if the scores are in logits, say --scores logits",
         ),
     ):
         with pytest.raises(GraftError) as refusal:
