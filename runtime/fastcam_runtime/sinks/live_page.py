@@ -26,6 +26,9 @@ from .newest import Newest
 logger = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
+SILENT_SECONDS = 3.0
+SILENT_PICTURES = 3
+"""How long, and how many pictures of the rate so far, may be missing before the page tells so."""
 VIEWERS_LIMIT = 8
 _BOUNDARY = "picture"
 _STREAM_BUFFER = 131072
@@ -159,11 +162,13 @@ class LivePage(Sink):
         """What the page shows beside the picture."""
         status = self._newest.status or Status(frame=-1)
         width, height = self._newest.size
+        silent = self._silent_seconds(status)
         return {
             "frame": status.frame,
             "label": status.label,
             "score": finite(status.score),
-            "fps": finite(status.fps),
+            "fps": finite(status.fps) if silent is None else None,
+            "silent": silent,
             "latency": {stage: finite(milliseconds) for stage, milliseconds in status.latency.items()},
             "dropped": status.dropped,
             "width": width,
@@ -173,6 +178,14 @@ class LivePage(Sink):
             "class": self._controls.class_choice,
             "paused": self._controls.paused,
         }
+
+    def _silent_seconds(self, status: Status) -> int | None:
+        """Whole seconds without a picture, where several are overdue: a camera that is gone; else None."""
+        fps = finite(status.fps)
+        if not fps or self._controls.paused:
+            return None
+        age = self._newest.age
+        return int(age) if age > max(SILENT_SECONDS, SILENT_PICTURES / fps) else None
 
 
 _CHANGES: dict[str, tuple[type, ...]] = {

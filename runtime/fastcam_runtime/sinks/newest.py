@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import cv2
 
@@ -21,6 +22,7 @@ class Newest:
         self._number = 0
         self._picture: Image | None = None
         self._status: Status | None = None
+        self._published = 0.0
         self._encoded: tuple[int, bytes] = (0, b"")
         self._closed = False
 
@@ -28,6 +30,11 @@ class Newest:
     def status(self) -> Status | None:
         """What came with the newest picture; None before the first."""
         return self._status
+
+    @property
+    def age(self) -> float:
+        """Seconds since the newest picture came; 0 before the first."""
+        return time.monotonic() - self._published if self._status is not None else 0.0
 
     @property
     def size(self) -> tuple[int, int]:
@@ -50,6 +57,7 @@ class Newest:
         copy = picture.copy()
         with self._arrived:
             self._picture, self._status = copy, status
+            self._published = time.monotonic()
             self._number += 1
             self._arrived.notify_all()
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from chromium import Chromium, Tab, find_chromium
+from fastcam_runtime.controls import Controls
+from fastcam_runtime.sinks import Status
+from fastcam_runtime.sinks.live_page import LivePage
 from paging import Loop
 
 
@@ -106,6 +110,20 @@ def test_page_finds_a_restarted_device(chromium: Chromium) -> None:
         tab.wait(f"{COLOUR} === 'green'")
     finally:
         after.close()
+
+
+def test_page_tells_that_no_more_pictures_come(chromium: Chromium) -> None:
+    sink = LivePage("http://:0", Controls(("overlay",)))
+    try:
+        picture = np.zeros((48, 64, 3), np.uint8)
+        sink.write(picture, Status(0, fps=30.0))
+        tab = chromium.open(sink.url)
+        tab.wait("document.getElementById('connection')?.textContent.startsWith('no new picture for ')")
+        assert text(tab, "fps") == "–"
+        sink.write(picture, Status(1, fps=30.0))
+        tab.wait("document.getElementById('connection').textContent === 'live · 64×48'")
+    finally:
+        sink.close()
 
 
 def test_page_with_a_token(chromium: Chromium) -> None:

@@ -193,6 +193,32 @@ def test_status_is_strict_json_with_nothing_written_yet() -> None:
         sink.close()
 
 
+@pytest.mark.parametrize(
+    ("fps", "paused", "age", "silent"),
+    [
+        (30.0, False, 0.5, None),
+        (30.0, False, 7.9, 7),
+        (0.2, False, 7.9, None),  # a slow network
+        (0.2, False, 15.9, 15),
+        (30.0, True, 7.9, None),
+        (None, False, 7.9, None),  # a photo
+    ],
+)
+def test_status_tells_that_no_more_pictures_come(
+    fps: float | None, paused: bool, age: float, silent: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controls = Controls(("overlay",))
+    sink = LivePage("http://:0", controls)
+    try:
+        controls.set_paused(paused)
+        sink.write(np.zeros((4, 4, 3), np.uint8), Status(0, fps=fps))
+        monkeypatch.setattr(Newest, "age", age)
+        state = sink._state()
+        assert (state["silent"], state["fps"]) == (silent, fps if silent is None else None)
+    finally:
+        sink.close()
+
+
 # Who may do what.
 
 
