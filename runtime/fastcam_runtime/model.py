@@ -11,6 +11,7 @@ from . import contract
 from .branch import Summary, cut_file, is_ort, is_saliency_output, summarize_file
 from .errors import ModelError
 from .session import check_readable, describe, open_session
+from .system import release_memory
 
 MAX_SESSIONS = 3
 """Sessions kept per model: each holds the weights once more."""
@@ -92,6 +93,7 @@ class Model:
             while len(self._sessions) >= MAX_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
             session = self._open(key)
+            release_memory()
         self._sessions[key] = session  # the last used is the last to go
         return session
 
