@@ -116,7 +116,7 @@ def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Optio
     """One scale's normalised map, N×h×w: tap → statistic → normalise."""
     height, width = found.fixed_size(tap)
     before = options.statistic in PRE_ACTIVATION
-    x = pre_activation(branch, tap, where) if before else tapped(branch, tap, where)
+    x = pre_activation(branch, tap, where) if before else tapped(branch, tap.value, tap.layout, where)
     x = first_channels(branch, x, tap, where)
     raw = statistic(
         options.statistic, opset=branch.opset, channels=tap.channels, height=height, width=width,

@@ -13,9 +13,9 @@ from .taps import Tap
 ACTIVATIONS = NON_NEGATIVE_OPS | SIGNED_OPS | {"Clip"}
 
 
-def tapped(branch: Branch, tap: Tap, where: str) -> ir.Value:
-    """The tensor of a tap as float32, N×C×H×W."""
-    return channels_first(branch, float_activation(branch, tap.value, where), tap.layout, where)
+def tapped(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:
+    """The tensor of a tap, which has this layout, as float32 N×C×H×W."""
+    return channels_first(branch, float_activation(branch, value, where), layout, where)
 
 
 def channels_first(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:

@@ -177,9 +177,11 @@ class Explainer:
 
     def prediction(self, explanation: Explanation) -> Prediction | None:
         """What the network said about the frame of an explanation; None without class scores."""
-        if explanation.index is None:
+        if explanation.index is None or explanation.score is None:
             return None
         best = int(explanation.logits.argmax())
+        if best == explanation.index:
+            return Prediction(best, explanation.label, explanation.score)
         score = probability(explanation.logits, best, self.metadata.scores_are)
         return Prediction(best, self._label(best), score)
 

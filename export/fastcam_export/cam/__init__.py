@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 from fastcam_runtime.errors import closest
+from fastcam_runtime.scores import are_class_scores
 
 from ..authoring import Ops
 from ..bilinear import Size
 from ..branch import Branch
 from ..errors import GraftError
 from ..graph.scores import find_logits
-from ..tapping import channels_first, float_activation
+from ..tapping import channels_first, float_activation, tapped
 from .closed_form import find_closed_form, gap_gradcam, gap_gradcam_plus_plus
 from .gradcam import Features, gradcam, gradcam_plus_plus
 from .gradient import head_gradient
@@ -87,7 +88,7 @@ def class_activation_map(
     values = float_activation(branch, logits, "cam/logits")
     selected = branch.call(select_class(branch.opset, logits), wanted_class, values, name="cam/class")
     layer = find_closed_form(head, layout)
-    features = channels_first(branch, float_activation(branch, tap, "cam"), layout, "cam")
+    features = tapped(branch, tap, layout, "cam")
     if layer is not None:
         value = _closed_form(branch, features, layer, selected, method, epsilon, known)
         return ClassActivationMap(value, any_classes=True)
@@ -107,7 +108,7 @@ def _check_scores(scores: ir.Value, dims: tuple[int | None, ...] | None, batch: 
     if dims is None:
         return
     one_per_picture = len(dims) > 1 and (None in (dims[0], batch) or dims[0] == batch)
-    if not one_per_picture or sum(d != 1 for d in dims[1:]) > 1:
+    if not one_per_picture or not are_class_scores(dims[1:]):
         shape = "×".join("?" if d is None else str(d) for d in dims)
         raise GraftError(f"no class map: '{scores.name}' is {shape}, not one score per class (N×classes)")
 

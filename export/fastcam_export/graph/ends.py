@@ -9,6 +9,7 @@ import onnx_ir as ir
 from fastcam_runtime.errors import closest
 
 from ..errors import GraftError
+from .dims import declared_dims
 from .dominators import data_path
 from .scores import holds_no_numbers
 
@@ -43,7 +44,7 @@ class Ends:
     @property
     def free_size(self) -> tuple[int | None, int | None]:
         """Height and width where the model fixes them, None where they are free."""
-        dims = _dims(self.image)
+        dims = declared_dims(self.image) or [None] * 4
         height, width = dims[2:] if self.layout == "NCHW" else dims[1:3]
         return height, width
 
@@ -124,12 +125,6 @@ def _unlike_scores(value: ir.Value) -> tuple[bool, bool]:
     return other, not (rank == 2 or (rank == 4 and list(value.shape)[2:] == [1, 1]))
 
 
-def _dims(value: ir.Value) -> list[int | None]:
-    if value.shape is None:
-        return [None] * 4
-    return [d if isinstance(d, int) and d > 0 else None for d in value.shape]
-
-
 def _show(value: ir.Value) -> str:
     return "×".join(str(d) for d in value.shape) if value.shape is not None else "of unknown shape"
 
@@ -137,7 +132,7 @@ def _show(value: ir.Value) -> str:
 def _layout_and_shape(
     image: ir.Value, asked: Sequence[int] | None, path: list[ir.Node]
 ) -> tuple[str, tuple[int, int, int, int]]:
-    dims = _dims(image)
+    dims = declared_dims(image) or [None] * 4
     if asked is not None:
         if any(have not in (None, want) for have, want in zip(dims, asked, strict=True)):
             listed = ",".join(map(str, asked))

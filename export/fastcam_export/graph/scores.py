@@ -5,6 +5,8 @@ from __future__ import annotations
 import onnx_ir as ir
 from fastcam_runtime.scores import are_class_scores, class_count
 
+from .dims import declared_dims
+
 FINAL = {"Softmax": "probabilities", "Sigmoid": "probabilities", "LogSoftmax": "logits"}
 """What a network may end in behind its logits, and what its scores are then: the softmax of logarithms of
 probabilities gives these probabilities back."""
@@ -40,7 +42,7 @@ def find_logits(scores: ir.Value) -> tuple[ir.Value, str]:
 
 def describe_scores(scores: ir.Value) -> str:
     """`logits` or `probabilities`, or what the output has instead of one value per class."""
-    sizes = _sizes(scores)
+    sizes = declared_dims(scores)
     if holds_no_numbers(scores):
         return f"of {scores.dtype}, no scores: no labels, no class maps"
     if are_class_scores(sizes[1:]):
@@ -51,14 +53,9 @@ def describe_scores(scores: ir.Value) -> str:
 
 def count_classes(scores: ir.Value) -> int | None:
     """How many classes there are; None where that is free, and where there is no score per class."""
-    return class_count(_sizes(scores))
+    return class_count(declared_dims(scores))
 
 
 def holds_no_numbers(value: ir.Value) -> bool:
     """Whether an output holds indices, names or flags: the result of a choice, not scores."""
     return value.dtype in _OTHERS
-
-
-def _sizes(value: ir.Value) -> list[int | None]:
-    dims = list(value.shape) if value.shape is not None else []
-    return [d if isinstance(d, int) and d > 0 else None for d in dims]
