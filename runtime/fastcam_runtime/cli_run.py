@@ -101,7 +101,7 @@ def add_parser(commands: Any) -> None:
     frames.add_argument(
         "--fps",
         type=float,
-        help="rate of a camera; a faster video loses frames; "
+        help="rate of a camera; what is faster loses frames; "
         f"photos per second ({PICTURES_PER_SECOND:g} on a screen, {_PHOTOS_FPS:g} in a recording)",
     )
     frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="turn the frames")

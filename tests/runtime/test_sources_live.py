@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import itertools
 import logging
 import socketserver
 import sys
@@ -105,6 +106,13 @@ def test_stream_is_cut_and_found_again(broadcast: Broadcast, capfd: pytest.Captu
         assert source.read().image.shape == (24, 32, 3)  # type: ignore[union-attr]
     assert source.read() is None
     assert capfd.readouterr().err == ""
+
+
+def test_a_stream_that_takes_no_orders_is_brought_to_the_rate(broadcast: Broadcast) -> None:
+    with open_source(broadcast.uri, fps=10) as source:  # pictures come a hundred times a second
+        times = [frame.time for frame in itertools.islice(iter(source.read, None), 6)]
+    assert source.fps == 10
+    assert times[-1] - times[0] > 0.3
 
 
 def test_silent_stream_is_given_up_and_found_again(

@@ -88,7 +88,7 @@ class SourceOptions:
 
     Args:
         size: Width and height of every frame. A camera is asked for it; what comes otherwise is resized.
-        fps: A camera is asked for this rate; of a video that has a higher one, frames are left out;
+        fps: A camera is asked for this rate; of whatever has a higher one, frames are left out;
             photos, which have no rate, get this one.
         flip: `horizontal`, `vertical` or `both`.
         loop: Begin again at the end; has no meaning for a live source.

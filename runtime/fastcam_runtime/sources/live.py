@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol
 
 from ..errors import SourceError
 from .base import Frame, Image, Source, SourceOptions
+from .thinning import Thinning
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,8 @@ class LiveSource(Source):
     Args:
         name: What messages call it.
         connect: Opens the camera, at once and after every loss; raises `SourceError` if it is not there.
-        options: Size, rate and flip; the rate is `connect`'s business.
+        options: Size, rate and flip. `connect` asks the camera for the rate; of one that is faster all the
+            same, as network cameras are, frames are left out.
         first_delay: Seconds before a lost camera is tried again; doubled with each failure, up to half
             a minute.
 
@@ -65,7 +67,8 @@ class LiveSource(Source):
         self._closed = threading.Event()
         self._failure: Exception | None = None
         grabber = connect()
-        self.fps = grabber.fps or options.fps
+        self._thinning = Thinning(options.fps)
+        self.fps = min(filter(None, (grabber.fps, options.fps)), default=None)
         self._thread = threading.Thread(target=self._run, args=(grabber,), name=f"read {name}", daemon=True)
         self._thread.start()
 
@@ -107,7 +110,9 @@ class LiveSource(Source):
         while not self._closed.is_set():
             image = grabber.grab()
             if image is not None:
-                self._hand_over(Frame(self._options.apply(image), index, time.monotonic()))
+                captured = time.monotonic()
+                if self._thinning.takes(captured):
+                    self._hand_over(Frame(self._options.apply(image), index, captured))
                 index += 1
                 delay = self._first_delay
                 continue

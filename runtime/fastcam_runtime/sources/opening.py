@@ -33,7 +33,7 @@ def open_source(
     Args:
         uri: One of the above.
         size: Width and height of every frame; a camera is asked for it, anything else is resized.
-        fps: A camera is asked for this rate; of a video that has a higher one, frames are left out;
+        fps: A camera is asked for this rate; of whatever has a higher one, frames are left out;
             photos, which have no rate, get this one.
         flip: `horizontal`, `vertical` or `both`.
         loop: Begin a file, folder or clip again at its end.
