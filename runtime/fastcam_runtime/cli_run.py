@@ -73,7 +73,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("model", metavar="MODEL", type=Path, help="a file made by 'fastcam export'")
     parser.add_argument("input", metavar="INPUT", help="where frames come from")
     parser.add_argument(
-        "outputs", metavar="OUTPUT", nargs="*", help="where pictures go, one or more (default: display://)"
+        "outputs",
+        metavar="OUTPUT",
+        nargs="*",
+        default=[],  # without it, argparse calls them required
+        help="where pictures go, one or more (default: display://)",
     )
     show = parser.add_argument_group("what is shown")
     show.add_argument("--view", default="overlay", metavar="VIEW", help=f"{'|'.join(VIEWS)} (overlay)")
@@ -140,7 +144,11 @@ def run(args: argparse.Namespace) -> int:
     shown = output_of(args.view, model, of_class=args.class_choice is not None)
     explainer = Explainer.of(model, [shown])
     controls = Controls(
-        available_views(model), args.view, class_choice=args.class_choice, check_class=explainer.class_index
+        available_views(model),
+        args.view,
+        class_choice=args.class_choice,
+        check_class=explainer.class_index,
+        has_classes=model.has_class_maps,
     )
     logger.info("%s", model.describe())
     if args.every > 1:

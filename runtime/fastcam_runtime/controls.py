@@ -23,6 +23,7 @@ class Controls:
         class_choice: The class to begin with; None means the class with the highest score.
         check_class: Called with a class name or index as typed; raises `FastcamError` where there is
             no such class.
+        has_classes: Whether a class can be chosen at all.
 
     Example:
         >>> controls = Controls(("overlay", "map"))
@@ -38,10 +39,12 @@ class Controls:
         *,
         class_choice: str | None = None,
         check_class: Callable[[str], object] | None = None,
+        has_classes: bool = True,
     ) -> None:
         if not views:
             raise ControlError("there is no view to choose from")
         self.views = tuple(views)
+        self.has_classes = has_classes
         self.stop = threading.Event()
         self._changed = threading.Condition()
         self._version = 0

@@ -151,7 +151,8 @@ class LivePage(Sink):
             self._controls.set_view(changes["view"])
         try:
             if "class" in changes:
-                self._controls.set_class(changes["class"])
+                choice = changes["class"]
+                self._controls.set_class(None if choice is None else str(choice))
         except FastcamError:
             self._controls.set_view(view)  # all of it, or nothing
             raise
@@ -176,6 +177,7 @@ class LivePage(Sink):
             "views": self._controls.views,
             "view": self._controls.view,
             "class": self._controls.class_choice,
+            "has_classes": self._controls.has_classes,
             "paused": self._controls.paused,
         }
 
@@ -190,7 +192,7 @@ class LivePage(Sink):
 
 _CHANGES: dict[str, tuple[type, ...]] = {
     "view": (str,),
-    "class": (str, type(None)),
+    "class": (str, int, type(None)),
     "paused": (bool,),
 }
 
@@ -206,7 +208,8 @@ def _parse_changes(body: bytes) -> dict[str, Any]:
     for key, value in changes.items():
         if key not in _CHANGES:
             raise SinkError(f"no control {key[:40]!r}; there are {', '.join(_CHANGES)}")
-        if not isinstance(value, _CHANGES[key]):
+        # To Python a yes or no is a number too.
+        if not isinstance(value, _CHANGES[key]) or (isinstance(value, bool) and bool not in _CHANGES[key]):
             raise SinkError(f"{key} cannot be {json.dumps(value)[:40]}")
     return changes
 

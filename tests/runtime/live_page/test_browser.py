@@ -87,6 +87,17 @@ def test_refused_class_is_explained_and_a_good_one_taken(chromium: Chromium, loo
     assert loop.controls.class_choice == "tabby"
 
 
+def test_no_class_is_asked_for_where_none_can_be_chosen(chromium: Chromium) -> None:
+    sink = LivePage("http://:0", Controls(("overlay",), has_classes=False))
+    try:
+        sink.write(np.zeros((48, 64, 3), np.uint8), Status(0))
+        tab = chromium.open(sink.url)
+        tab.wait("document.getElementById('note')?.textContent === 'The file has no class maps.'")
+        assert not tab.evaluate("document.getElementById('class').checkVisibility()")
+    finally:
+        sink.close()
+
+
 def test_pause_and_go_on(chromium: Chromium, loop: Loop) -> None:
     tab = chromium.open(loop.url)
     tab.wait("document.getElementById('connection')?.dataset.state === 'live'")

@@ -229,6 +229,8 @@ def test_controls_over_http(loop: Loop) -> None:
     assert (loop.controls.view, loop.controls.class_choice, loop.controls.paused) == ("map", "tabby", True)
     assert loop.control('{"class": null}')[0] == 200
     assert loop.controls.class_choice is None
+    assert loop.control('{"class": 281}')[0] == 200
+    assert loop.controls.class_choice == "281"
 
 
 @pytest.mark.parametrize(
@@ -238,7 +240,10 @@ def test_controls_over_http(loop: Loop) -> None:
         ('{"class": "dog"}', "no class 'dog'; closest: tabby"),
         ('{"view": "map", "class": "dog"}', "no class 'dog'; closest: tabby"),
         ('{"stop": true}', "no control 'stop'"),
+        ('{"class": 282}', "no class '282'; closest: tabby"),
+        ('{"class": true}', "class cannot be true"),
         ('{"paused": "yes"}', 'paused cannot be "yes"'),
+        ('{"paused": 1}', "paused cannot be 1"),
         ('{"view": ["map"]}', "view cannot be"),
         ("[]", "must be an object"),
         ("{}", "must be an object"),
