@@ -68,7 +68,8 @@ class LoopOptions:
 @dataclass(frozen=True)
 class _Read:
     frame: Frame
-    milliseconds: float
+    age: float
+    """Milliseconds since it was captured, or began to be read."""
     prepared: Prepared
 
 
@@ -152,10 +153,11 @@ class Loop:
             pass
 
     def _read(self) -> _Read | None:
-        started = time.perf_counter()
         frame = self._source.read()
-        milliseconds = 1e3 * (time.perf_counter() - started)
-        return None if frame is None else _Read(frame, milliseconds, self._explainer.prepare(frame.image))
+        if frame is None:
+            return None
+        age = 1e3 * (time.monotonic() - frame.time)
+        return _Read(frame, age, self._explainer.prepare(frame.image))
 
     def _explain_all(self) -> None:
         next_frame = self._read if self._source.live else self._frames.get
@@ -240,7 +242,7 @@ class Loop:
         picture = self._drawing.draw(image, explanation, result.view, result.class_choice, fps)
         drawn = time.perf_counter()
         durations = {
-            "capture": result.read.milliseconds,
+            "capture": result.read.age,
             **explanation.timings,
             "overlay": 1e3 * (drawn - started),
         }

@@ -11,7 +11,8 @@ from .latency import Stages
 from .sinks import Status
 
 STAGES = ("capture", "preprocess", "inference", "overlay", "sink", "end to end")
-"""`end to end` is from the moment a frame was captured, or read, to the moment all sinks have its picture."""
+"""`capture` is how old a frame is when the loop has it: the time to read it from a file, or since a camera
+gave it, without any waiting for it. `end to end` is how old it is when all sinks have its picture."""
 
 _RECENT = 30
 """Pictures that the present rate is taken over."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -137,6 +138,18 @@ def test_every_frame_in_order(explainer: Explainer) -> None:
     assert source.closed
     assert sink.closed
     assert list(sink.statuses[-1].latency) == ["capture", "preprocess", "inference", "overlay"]
+
+
+def test_capture_is_how_old_a_frame_is(explainer: Explainer) -> None:
+    class Delayed(Counting):
+        def read(self) -> Frame | None:
+            frame = super().read()
+            return frame and replace(frame, time=frame.time - 3600)
+
+    sink = Recorder()
+    tally = make_loop(explainer, Delayed([10]), sink).run()
+    age = sink.statuses[0].latency["capture"]
+    assert 3.6e6 < age < tally.stages.samples["end to end"].max
 
 
 def test_every_nth_frame_has_maps_and_the_others_show_the_last(

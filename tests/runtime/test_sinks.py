@@ -275,6 +275,10 @@ def test_errors_name_the_output_and_what_there_is(tmp_path: Path, capfd: pytest.
         f"{tmp_path}/file/x/": "cannot make the folder",
         "displai://": "no such output; there are display://.*; closest: display",
         "rtsp://host": "no such output",
+        ":8000": "a live page is named http://:8000$",
+        "http:8000": "a live page is named http://:8000$",
+        "http:/0.0.0.0:80": r"a live page is named http://0\.0\.0\.0:80$",
+        "localhost:8000": "a live page is named http://localhost:8000$",
     }
     for uri, text in cases.items():
         with pytest.raises(SinkError, match=text) as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from ..controls import Controls
@@ -75,6 +76,9 @@ def _open_file(name: str, fps: float, real_time: bool) -> Sink:
         return VideoFile(path, fps, real_time=real_time)
     if suffix in IMAGE_SUFFIXES:
         return ImageFile(path)
+    page = re.fullmatch(r"(?:http:/?)?([\w.-]*:)?(\d+)", name)
+    if page:
+        raise SinkError(f"{name}: a live page is named http://{page[1] or ':'}{page[2]}")
     raise SinkError(
         f"{name}: cannot tell what to write by the ending {suffix!r}; there are "
         f"{', '.join((*CODECS, *IMAGE_SUFFIXES))}, folder/ and frames/%04d.png"

@@ -31,7 +31,7 @@ class Frame:
     """Counted from 0 over what the source has: there are gaps where a live one dropped frames, or where a
     lower rate was asked for."""
     time: float
-    """`time.monotonic()` when the picture was captured, or read from its file."""
+    """`time.monotonic()` when the picture was captured, or began to be read from its file."""
     name: str = ""
     """The path of its file, where every picture is a file of its own."""
 

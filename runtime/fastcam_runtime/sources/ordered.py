@@ -49,6 +49,7 @@ class OrderedSource(Source):
 
     def read(self) -> Frame | None:
         self._keep_pace()
+        started = time.monotonic()
         with self._reading:
             while not self._closed.is_set():
                 image = self._next()
@@ -61,7 +62,7 @@ class OrderedSource(Source):
                 self._index += 1
                 if index >= self._given * self._step - _ROUNDING:
                     self._given += 1
-                    return Frame(self._options.apply(image), index, time.monotonic(), self._picture)
+                    return Frame(self._options.apply(image), index, started, self._picture)
         if not self._index and not self._closed.is_set():
             raise SourceError(f"{self.name}: not one frame could be read")
         return None
