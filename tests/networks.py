@@ -18,7 +18,7 @@ def network(body: str, *, inputs: str = "float[1,3,64,64] input", output: str = 
 
 def small_cnn(
     inputs: str = "float[1,3,64,64] input", *, seed: int = 0, opset: int = 17, dtype: type = np.float32,
-    channels: tuple[int, int, int] = (8, 12, 16),
+    channels: tuple[int, int, int] = (8, 12, 16), classes: int = 10,
 ) -> onnx.ModelProto:  # fmt: skip
     """Conv-ReLU at strides 2, 4 and 8, with so many channels, then pooling and a linear head."""
     random = np.random.default_rng(seed)
@@ -29,7 +29,7 @@ def small_cnn(
 
     first, second, third = channels
     # Gemm had to have a bias once.
-    bias = {"b4": np.zeros(10, dtype)} if opset < 11 else {}
+    bias = {"b4": np.zeros(classes, dtype)} if opset < 11 else {}
     return network(
         f"""
         c1 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w1)
@@ -42,9 +42,9 @@ def small_cnn(
         flat = Flatten (pooled)
         logits = Gemm <transB=1> ({", ".join(("flat", "w4", *bias))})
         """,
-        inputs=inputs, output=f"{'float16' if dtype is np.float16 else 'float'}[N,10] logits", opset=opset,
+        inputs=inputs, output=f"{'float16' if dtype is np.float16 else 'float'}[N,{classes}] logits", opset=opset,
         w1=weight(first, 3, 3, 3), w2=weight(second, first, 3, 3), w3=weight(third, second, 3, 3),
-        w4=weight(10, third), **bias,
+        w4=weight(classes, third), **bias,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 from fastcam_runtime.contract import ImageInput, Metadata, TapInfo
+from fastcam_runtime.table import count
 
 from .approximate import Scales
 from .errors import GraftError
@@ -56,9 +57,11 @@ def _labels(found: Plan, options: Options, names: str) -> tuple[str, ...]:
         if classes is not None and len(options.labels) != classes:
             others = other_scores(found.model, found.ends)
             hint = f"; if the scores are in {' or '.join(others)}, say --scores {others[0]}" if others else ""
+            if classes == 1:
+                hint = f"; give one label, for what a high score means{hint}"
             raise GraftError(
-                f"labels: {len(options.labels)} labels for {classes} classes of "
-                f"{found.ends.scores.name}{hint}"
+                f"labels: {count(len(options.labels), 'label')} for {classes} "
+                f"class{'' if classes == 1 else 'es'} of {found.ends.scores.name}{hint}"
             )
         return tuple(options.labels)
     labels = parse_names(names)

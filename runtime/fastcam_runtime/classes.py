@@ -40,7 +40,7 @@ def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> i
         except ValueError:
             return _by_part(text, labels)
     if choice < 0 or (count is not None and choice >= count):
-        known = "" if count is None else f"; the file has classes 0…{count - 1}"
+        known = "" if count is None else "; the file has " + ("0" if count == 1 else f"0…{count - 1}")
         raise ClassError(f"no class {choice}{known}")
     return int(choice)
 

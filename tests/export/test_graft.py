@@ -165,6 +165,8 @@ def test_labels_must_fit_the_classes() -> None:
     assert metadata_of(graft(small_cnn(), labels=list("abcdefghij"))).labels == tuple("abcdefghij")
     with pytest.raises(GraftError, match="2 labels for 10 classes"):
         graft(small_cnn(), labels=["a", "b"])
+    with pytest.raises(GraftError, match="2 labels for 1 class of logits; give one label, for what a high"):
+        graft(small_cnn(classes=1), labels=["dog", "cat"])
 
 
 @pytest.mark.parametrize("shape", ["[N,1,10]", "[N,1,1,10]", "[N,10,1,1]"])

@@ -28,7 +28,7 @@ def test_found(choice: int | str, index: int) -> None:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (6, "no class 6; the file has classes 0…5"),
+        (6, "no class 6; the file has 0…5"),
         (-1, "no class -1"),
         ("dog", "no class 'dog'"),
         ("tigger", "closest: tiger"),

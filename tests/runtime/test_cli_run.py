@@ -364,7 +364,7 @@ class TestMistakes:
         [
             (["--view", "overlai"], "no view 'overlai'; one of overlay"),
             (["--class", "purple"], "no class 'purple'"),
-            (["--class", "3"], "no class 3; the file has classes 0…2"),
+            (["--class", "3"], "no class 3; the file has 0…2"),
             (["--provider", "abacus"], "provider 'abacus' is unknown; available: auto, cpu"),
             (["--colormap", "rainbow"], "no colour map 'rainbow'"),
             (["--alpha", "2"], "alpha is 2.0"),
