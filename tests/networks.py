@@ -42,7 +42,8 @@ def small_cnn(
         flat = Flatten (pooled)
         logits = Gemm <transB=1> ({", ".join(("flat", "w4", *bias))})
         """,
-        inputs=inputs, output=f"{'float16' if dtype is np.float16 else 'float'}[N,{classes}] logits", opset=opset,
+        inputs=inputs, opset=opset,
+        output=f"{'float16' if dtype is np.float16 else 'float'}[N,{classes}] logits",
         w1=weight(first, 3, 3, 3), w2=weight(second, first, 3, 3), w3=weight(third, second, 3, 3),
         w4=weight(classes, third), **bias,
     )  # fmt: skip
