@@ -21,7 +21,7 @@ _FUNCTION_NAME, _FUNCTION_DOMAIN = 1, 10
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_INPUT, _GRAPH_OUTPUT, _GRAPH_VALUE_INFO = 1, 5, 11, 12, 13
 _NODE_INPUT, _NODE_OUTPUT, _NODE_NAME, _NODE_ATTRIBUTE = 1, 2, 3, 5
 _ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS = 6, 11
-_TENSOR_NAME = 8
+_TENSOR_NAME, _TENSOR_EXTERNAL = 8, 13
 _VALUE_NAME = 1
 _ENTRY_KEY, _ENTRY_VALUE = 1, 2
 
@@ -46,6 +46,12 @@ class Summary:
     metadata: dict[str, str]
     functions: tuple[str, ...]
     """The names of the exporter's local functions."""
+    weights: tuple[str, ...] = ()
+    """The files beside it that have its weights, as it names them; none if it has them itself."""
+
+    def missing_weights(self, path: Path) -> list[str]:
+        """Those of the weights that are not beside the file at `path`."""
+        return [name for name in self.weights if not (path.parent / name).exists()]
 
 
 def is_ort(path: Path) -> bool:
@@ -54,7 +60,7 @@ def is_ort(path: Path) -> bool:
 
 
 def summarize(model: bytes) -> Summary:
-    """The inputs, outputs, metadata and functions of an ONNX file.
+    """What an ONNX file says about itself.
 
     Raises:
         ModelError: These are not the bytes of an ONNX model.
@@ -75,7 +81,16 @@ def summarize(model: bytes) -> Summary:
         tuple(text_of(field.value, _VALUE_NAME) for field in graph if field.number == number)
         for number in (_GRAPH_INPUT, _GRAPH_OUTPUT)
     )
-    return Summary(inputs, outputs, metadata, tuple(functions))
+    stored = (_stored_in(field.value) for field in graph if field.number == _GRAPH_INITIALIZER)
+    weights = tuple(dict.fromkeys(filter(None, stored)))
+    return Summary(inputs, outputs, metadata, tuple(functions), weights)
+
+
+def _stored_in(tensor: memoryview) -> str:
+    """The file beside the model that holds a tensor; empty if the model holds it itself."""
+    entries = (field.value for field in fields(tensor) if field.number == _TENSOR_EXTERNAL)
+    places = (text_of(entry, _ENTRY_VALUE) for entry in entries if text_of(entry, _ENTRY_KEY) == "location")
+    return next(places, "")
 
 
 def cut(model: bytes, keep: Collection[str] = ()) -> bytes:

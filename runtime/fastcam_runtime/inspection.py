@@ -36,6 +36,7 @@ def describe_graft(path: Path, file: Summary) -> str:
         *([f"class maps  {metadata.cam}"] if metadata.cam else []),
         *([f"prepared    for {metadata.prepared}, and nothing else"] if metadata.prepared else []),
         f"outputs     {', '.join(metadata.outputs)}",
+        *([f"weights     in {_weights(path, file)}"] if file.weights else []),
         f"runs here   {_runs_here(file, metadata)}",
         f"source      sha256 {metadata.source_sha256}",
         "",
@@ -51,6 +52,12 @@ def _image(image: ImageInput, taps: Sequence[TapInfo]) -> str:
     # A scale is as free as the picture.
     free = any(side is None for tap in taps for side in tap.shape[2:])
     return f"{text} (of free size: frames are resized to this one)" if free else text
+
+
+def _weights(path: Path, file: Summary) -> str:
+    missing = file.missing_weights(path)
+    names = ", ".join(f"{name} (NOT THERE)" if name in missing else name for name in file.weights)
+    return f"{names}, to be kept beside it"
 
 
 def _numbers(values: Sequence[float]) -> str:

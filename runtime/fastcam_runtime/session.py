@@ -84,6 +84,7 @@ def open_session(
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
         # A file that is no model, or for another device, is refused here, in plain words.
         _refuse_prepared(path, None, native=native, provider_is_cpu=True)
+        _refuse_without_weights(path)
         raise ModelError(f"{path}: onnxruntime cannot run it: {first_line(error)}") from error
     _refuse_prepared(path, session, native=native, provider_is_cpu=True)
     return session
@@ -127,6 +128,13 @@ def _refuse_prepared(
     why = preparation.refusal(prepared, native=native, provider_is_cpu=provider_is_cpu)
     if why:
         raise ModelError(f"{path}: {why}")
+
+
+def _refuse_without_weights(path: Path) -> None:
+    """Refuse a file that was moved without the files that belong to it."""
+    missing = [] if is_ort(path) else summarize_file(path).missing_weights(path)
+    if missing:
+        raise ModelError(f"{path} keeps weights in {missing[0]}, which is not beside it; copy it there too")
 
 
 def _check_threads(threads: int | None) -> None:

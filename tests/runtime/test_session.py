@@ -8,8 +8,9 @@ import onnx
 import onnxruntime as ort
 import pytest
 from fastcam_export import graft
-from fastcam_runtime import native
+from fastcam_runtime import ModelError, native
 from fastcam_runtime.branch import summarize_file
+from fastcam_runtime.cli import main
 from fastcam_runtime.session import describe, open_session
 from networks import small_cnn
 
@@ -41,3 +42,18 @@ def test_a_cpu_that_steps_in_has_its_kernels(
     assert registered == ([True] if wanted else [])
     assert ("compiled kernels (" in describe(session, model, summarize_file(model), native=wanted)) == wanted
     assert "cuda did not start; the CPU runs instead" in caplog.text
+
+
+def test_weights_that_were_left_behind(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    onnx.save(onnx.load(model), model, save_as_external_data=True, location="model.data", size_threshold=64)
+    open_session(model)
+    main(["inspect", str(model)])
+    (model.parent / "model.data").unlink()
+    with pytest.raises(ModelError, match=r"keeps weights in model\.data, which is not beside it; copy"):
+        open_session(model)
+    main(["inspect", str(model)])
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("weights")]
+    assert told == [
+        "weights     in model.data, to be kept beside it",
+        "weights     in model.data (NOT THERE), to be kept beside it",
+    ]
