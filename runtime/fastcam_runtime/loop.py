@@ -23,15 +23,14 @@ from .controls import Controls
 from .drawing import Drawing
 from .errors import FastcamError
 from .explainer import Explainer
-from .explanation import Explanation, Prepared
 from .handover import Handover
 from .overlay import Overlay
 from .preprocess import Array
 from .resting import Rest
-from .sinks import Sink, Status
+from .showing import Read, Result, Showing
+from .sinks import Sink
 from .smoothing import Smoother
-from .snapshot import save_snapshot
-from .sources import Frame, Source
+from .sources import Source
 from .tally import Tally
 
 logger = logging.getLogger(__name__)
@@ -65,27 +64,6 @@ class LoopOptions:
         Smoother(self.smooth)  # refuses what is out of range
 
 
-@dataclass(frozen=True)
-class _Read:
-    frame: Frame
-    age: float
-    """Milliseconds since it was captured, or began to be read."""
-    prepared: Prepared
-
-
-@dataclass(frozen=True)
-class _Result:
-    """An explained frame, and the choices that it was explained for."""
-
-    read: _Read
-    explanation: Explanation
-    """With the last maps where none were computed for this frame."""
-    view: str
-    class_choice: str | None
-    again: bool
-    """The held frame once more, because a choice was changed."""
-
-
 class Loop:
     """Reads, explains, draws and writes until the source ends or a stop is asked for.
 
@@ -114,18 +92,23 @@ class Loop:
         self._options = options or LoopOptions()
         if source.stills:  # one photo tells nothing of the next
             self._options = replace(self._options, every=1, smooth=0.0)
-        self._drawing = Drawing(
-            overlay or Overlay(), smooth=self._options.smooth, caption=self._options.caption
-        )
-        self._frames: Handover[_Read] = Handover()
-        self._results: Handover[_Result] = Handover()
+        drawing = Drawing(overlay or Overlay(), smooth=self._options.smooth, caption=self._options.caption)
+        self._showing = Showing(explainer, source, sinks, controls, drawing)
+        self._frames: Handover[Read] = Handover()
+        self._results: Handover[Result] = Handover()
         self._rest = Rest()
         self._maps: Mapping[str, Array] = {}
         """Those computed last."""
         self._error: BaseException | None = None
         self._stays = False
         """The last photo is left on the screen until a stop is asked for."""
-        self.tally = Tally()
+        self._kept: tuple[Read, tuple[str, str | None]] | None = None
+        """The frame on the screens while a recording goes on, and what it was explained for."""
+
+    @property
+    def tally(self) -> Tally:
+        """What was done so far."""
+        return self._showing.tally
 
     def run(self) -> Tally:
         """Run to the end; call it once, from the main thread if a sink is a window.
@@ -152,19 +135,19 @@ class Loop:
         while (read := self._read()) is not None and self._frames.put(read):
             pass
 
-    def _read(self) -> _Read | None:
+    def _read(self) -> Read | None:
         frame = self._source.read()
         if frame is None:
             return None
         age = 1e3 * (time.monotonic() - frame.time)
-        return _Read(frame, age, self._explainer.prepare(frame.image))
+        return Read(frame, age, self._explainer.prepare(frame.image))
 
     def _explain_all(self) -> None:
         next_frame = self._read if self._source.live else self._frames.get
         choice: tuple[str, str | None] | None = None
         since_maps = 0
         count = 0
-        last: _Read | None = None
+        last: Read | None = None
         while count != self._options.frames and (read := next_frame()) is not None:
             asked = (self._controls.view, self._controls.class_choice)
             since_maps = 0 if asked != choice else since_maps + 1
@@ -189,8 +172,8 @@ class Loop:
             self._hold(last, choice)
 
     def _explain(
-        self, read: _Read, view: str, class_choice: str | None, *, with_maps: bool, again: bool = False
-    ) -> _Result:
+        self, read: Read, view: str, class_choice: str | None, *, with_maps: bool, again: bool = False
+    ) -> Result:
         of_class = class_choice is not None
         outputs = [views.output_of(view, self._explainer.model, of_class=of_class)] if with_maps else []
         classes = [class_choice] if class_choice is not None else None
@@ -198,9 +181,9 @@ class Loop:
         if with_maps:
             self._maps = explanation.maps
         explanation = replace(explanation, maps=self._maps)
-        return _Result(read, explanation, view, class_choice, again)
+        return Result(read, explanation, view, class_choice, again)
 
-    def _give(self, result: _Result) -> bool:
+    def _give(self, result: Result) -> bool:
         """Hand a result over to be drawn. A live source's next frame is not due before this one is taken:
         read earlier, it would only grow old. False once nothing is drawn any more."""
         return self._results.put(result) and (not self._source.live or self._results.wait_free())
@@ -210,9 +193,12 @@ class Loop:
         """Whether the picture on the screen is not to be replaced by another frame."""
         return self._controls.paused or self._stays
 
-    def _hold(self, read: _Read, shown: tuple[str, str | None]) -> tuple[str, str | None]:
+    def _hold(self, read: Read, shown: tuple[str, str | None]) -> tuple[str, str | None] | None:
         """While the picture is held, stay with this frame; explain it again when the view or the class was
-        changed. Returns the view and the class that it was explained for last."""
+        changed. Returns the view and the class that the last maps are for, None if they are of another frame.
+        """
+        if self._showing.records_on:
+            return self._hold_screens(read, shown)
         version = -1
         while self._held and not self._controls.stop.is_set():
             version = self._controls.wait_change(version, timeout=1.0)
@@ -223,52 +209,28 @@ class Loop:
                     break
         return shown
 
+    def _hold_screens(self, read: Read, shown: tuple[str, str | None]) -> tuple[str, str | None] | None:
+        """As `_hold`, but only the screens stay with a frame: later ones go on to be recorded."""
+        if not self._held:
+            self._kept = None
+        elif self._kept is None:
+            self._kept = read, shown
+        elif self._kept[1] != shown:
+            # Its input was overwritten by those of later frames.
+            held = replace(self._kept[0], prepared=self._explainer.prepare(self._kept[0].frame.image))
+            self._kept = held, shown
+            self._give(self._explain(held, *shown, with_maps=True, again=True))
+            return None
+        return shown
+
     def _draw_all(self) -> None:
-        held: tuple[Array, Status] | None = None
         while not self._controls.stop.is_set() and not self._results.over:
             result = self._results.get(_TICK)
             if result is not None:
-                held = self._show(result)
-            elif held is not None and self._held:
-                self._write(*held, [sink for sink in self._sinks if sink.interactive])
-            if held is not None and self._controls.take_snapshot_request():
-                save_snapshot(held[0])
-
-    def _show(self, result: _Result) -> tuple[Array, Status]:
-        """Draw a result and write it; the picture and what is known about it."""
-        started = time.perf_counter()
-        explanation, image = result.explanation, result.read.frame.image
-        fps = None if self._source.stills else self.tally.present_fps
-        picture = self._drawing.draw(image, explanation, result.view, result.class_choice, fps)
-        drawn = time.perf_counter()
-        durations = {
-            "capture": result.read.age,
-            **explanation.timings,
-            "overlay": 1e3 * (drawn - started),
-        }
-        status = Status(
-            frame=result.read.frame.index,
-            label=explanation.label,
-            score=explanation.score,
-            fps=fps,
-            latency=durations,
-            view=result.view,
-            class_choice=result.class_choice,
-            dropped=self._source.dropped,
-            name=result.read.frame.name,
-            prediction=self._explainer.prediction(explanation),
-        )
-        self._write(picture, status, [s for s in self._sinks if s.interactive or not result.again])
-        if not result.again:
-            durations = {**durations, "sink": 1e3 * (time.perf_counter() - drawn)}
-            durations["end to end"] = 1e3 * (time.monotonic() - result.read.frame.time)
-            self.tally.add(durations, status)
-        return picture, status
-
-    @staticmethod
-    def _write(picture: Array, status: Status, sinks: Sequence[Sink]) -> None:
-        for sink in sinks:
-            sink.write(picture, status)
+                self._showing.show(result)
+            elif self._held:
+                self._showing.repeat()
+            self._showing.save_if_asked()
 
     def _thread(self, name: str, work: Callable[[], None], output: Handover[Any]) -> threading.Thread:
         """A thread that ends its output when it is done or failed; what it put there is still shown."""
