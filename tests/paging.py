@@ -6,9 +6,6 @@ import contextlib
 import http.client
 import socket
 import threading
-import time
-from collections.abc import Callable
-from typing import Any
 
 import cv2
 import numpy as np
@@ -94,10 +91,3 @@ def receive_all(connection: socket.socket) -> bytes:
 
 def status_of(answer: bytes) -> int:
     return int(answer.split(b" ")[1])
-
-
-def until(condition: Callable[[], Any]) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)

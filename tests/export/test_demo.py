@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,6 +27,8 @@ from fastcam_runtime.model import Model
 from fastcam_runtime.sinks import Status
 from fastcam_runtime.sources.test_clip import PHOTOS, TestClip
 from oracle import method
+from videos import frames_of, rate_of
+from waiting import until
 
 MODEL = "efficientnet-lite0-fastcam.onnx"
 FILES = {"overlay.mp4", "sheet.png", "strip.jpg", MODEL}
@@ -94,12 +95,8 @@ def test_progress_without_a_terminal_is_plain_lines(demo: Finished) -> None:
 
 
 def test_video_has_every_frame(demo: Finished) -> None:
-    video = cv2.VideoCapture(str(demo.out / "overlay.mp4"))
-    assert video.get(cv2.CAP_PROP_FPS) == pytest.approx(30)
-    frames = []
-    while (read := video.read())[0]:
-        frames.append(read[1])
-    video.release()
+    frames = frames_of(demo.out / "overlay.mp4")
+    assert rate_of(demo.out / "overlay.mp4") == pytest.approx(30)
     assert len(frames) == FRAMES
     assert {frame.shape for frame in frames} == {(120, 160, 3)}
     # The cat and the cup, not one picture throughout.
@@ -274,20 +271,14 @@ class TestInterrupted:
         for name in FILES:
             (out / name).write_text(f"the good {name}")
         with self.start_and_wait(out, "play the clip … ") as process:
-            wait_for_video(out)
+            until(
+                lambda: any(path.suffix == ".mp4" for path in out.glob(".fastcam-*/.*")), "no video was begun"
+            )
             for _ in range(3):  # an impatient person
                 process.send_signal(number)
             process.communicate(timeout=10)
         assert process.returncode == code
         assert {path.name: path.read_text() for path in out.iterdir()} == {n: f"the good {n}" for n in FILES}
-
-
-def wait_for_video(out: Path) -> None:
-    for _ in range(2000):
-        if any(path.suffix == ".mp4" for path in out.glob(".fastcam-*/.*")):
-            return
-        time.sleep(0.01)
-    pytest.fail("no video was begun")
 
 
 @pytest.mark.parametrize(

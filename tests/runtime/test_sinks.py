@@ -15,6 +15,7 @@ from fastcam_runtime.controls import Controls
 from fastcam_runtime.errors import SinkError
 from fastcam_runtime.sinks import Sink, Status, open_sink
 from fastcam_runtime.sinks.video import VideoFile, fit
+from videos import frames_of, rate_of
 
 GIB = 2**30
 
@@ -32,11 +33,6 @@ def write(sink: Sink, pictures: int, width: int = 64, height: int = 48) -> None:
         sink.write(picture(number, width, height), Status(number))
 
 
-def frames_of(path: Path) -> list[np.ndarray]:
-    capture = cv2.VideoCapture(str(path))
-    return [frame for readable, frame in iter(capture.read, (False, None)) if readable]
-
-
 @pytest.mark.parametrize("name", ["out.mp4", "out.avi", "out.mkv", "deep/er/out.MP4"])
 def test_video_has_every_picture_and_appears_whole(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -50,7 +46,7 @@ def test_video_has_every_picture_and_appears_whole(tmp_path: Path, name: str) ->
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
     frames = frames_of(path)
     assert len(frames) == 30
-    assert cv2.VideoCapture(str(path)).get(cv2.CAP_PROP_FPS) == pytest.approx(29.97)
+    assert rate_of(path) == pytest.approx(29.97)
     for number in (0, 29):
         assert np.abs(frames[number].mean(axis=(0, 1)) - picture(number)[0, 0]).max() < 12
 
@@ -60,9 +56,7 @@ def test_video_has_every_picture_and_appears_whole(tmp_path: Path, name: str) ->
 def test_any_rate_can_be_recorded(tmp_path: Path, fps: float, suffix: str) -> None:
     with opened(tmp_path / f"out{suffix}", fps=fps) as sink:
         write(sink, 4)
-    assert cv2.VideoCapture(str(tmp_path / f"out{suffix}")).get(cv2.CAP_PROP_FPS) == pytest.approx(
-        fps, rel=1e-3
-    )
+    assert rate_of(tmp_path / f"out{suffix}") == pytest.approx(fps, rel=1e-3)
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".avi", ".mkv"])
@@ -147,7 +141,7 @@ def test_live_recording_of_a_camera_that_declares_a_thousand_frames_a_second(tmp
     write(sink, 2)
     sink.close()
     assert len(frames_of(tmp_path / "out.avi")) == 61
-    assert cv2.VideoCapture(str(tmp_path / "out.avi")).get(cv2.CAP_PROP_FPS) == 60
+    assert rate_of(tmp_path / "out.avi") == 60
 
 
 FILL_DISK = """

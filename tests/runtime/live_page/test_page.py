@@ -16,7 +16,8 @@ from fastcam_runtime.errors import SinkError
 from fastcam_runtime.sinks import Status, http_server, live_page
 from fastcam_runtime.sinks.live_page import LivePage
 from fastcam_runtime.sinks.newest import Newest
-from paging import Loop, receive_all, status_of, until
+from paging import Loop, receive_all, status_of
+from waiting import until
 
 
 class Viewer:

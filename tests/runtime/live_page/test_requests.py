@@ -9,7 +9,8 @@ import sys
 
 import pytest
 from fastcam_runtime.sinks import http_request
-from paging import Loop, receive_all, status_of, until
+from paging import Loop, receive_all, status_of
+from waiting import until
 
 
 def test_unknown_pages_and_methods(loop: Loop) -> None:

@@ -17,6 +17,7 @@ from fastcam_runtime.sources import Frame, open_source
 from fastcam_runtime.tally import STAGES
 from fastcam_runtime.views import available_views
 from looping import Counting, Recorder, make_loop
+from videos import frames_of
 
 LEVELS = [10, 60, 110, 160, 210, 30, 80, 130]
 
@@ -88,7 +89,7 @@ def test_a_source_that_fails_ends_everything_cleanly(explainer: Explainer, tmp_p
     loop = make_loop(explainer, Counting([50] * 100, fails_at=20), video, controls=controls)
     with pytest.raises(SourceError, match="the cable was pulled"):
         loop.run()
-    assert count_frames(tmp_path / "out.mp4") == 20
+    assert len(frames_of(tmp_path / "out.mp4")) == 20
 
 
 def test_a_sink_that_fails_ends_everything_cleanly(explainer: Explainer, tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_sink_that_fails_ends_everything_cleanly(explainer: Explainer, tmp_pat
     with pytest.raises(SinkError, match="the disk is full"):
         make_loop(explainer, source, video, Recorder(fail), controls=controls).run()
     assert source.closed
-    assert count_frames(tmp_path / "out.mp4") == 5
+    assert len(frames_of(tmp_path / "out.mp4")) == 5
 
 
 def test_an_explainer_that_fails_ends_everything_cleanly(
@@ -209,12 +210,3 @@ def test_photos_have_no_rate_unless_one_was_asked_for(
 def test_impossible_options(options: dict[str, int]) -> None:
     with pytest.raises(FastcamError, match="at least 1"):
         LoopOptions(**options)
-
-
-def count_frames(path: Path) -> int:
-    video = cv2.VideoCapture(str(path))
-    count = 0
-    while video.read()[0]:
-        count += 1
-    video.release()
-    return count

@@ -1,0 +1,99 @@
+"""Only the newest frame of a camera that gives its pictures when told to."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from fastcam_runtime.errors import SourceError
+from fastcam_runtime.sources import SourceOptions
+from fastcam_runtime.sources.live import LiveSource
+from waiting import until
+
+
+class Scripted:
+    """A camera that gives numbered pictures when told to."""
+
+    fps = 30.0
+
+    def __init__(self, pictures: int) -> None:
+        self._left = pictures
+        self.step = threading.Semaphore(0)
+        self.released = threading.Event()
+
+    def grab(self) -> np.ndarray | None:
+        self.step.acquire()
+        self._left -= 1
+        return np.zeros((4, 6, 3), np.uint8) if self._left >= 0 else None
+
+    def release(self) -> None:
+        self.released.set()
+
+
+def test_only_the_newest_frame_is_kept_and_the_others_counted() -> None:
+    camera = Scripted(10)
+    source = LiveSource("camera", lambda: camera, SourceOptions())
+    for _ in range(5):
+        camera.step.release()
+    until(lambda: source.dropped == 4)
+    frame = source.read()
+    assert frame is not None
+    assert frame.index == 4
+    camera.step.release()
+    frame = source.read()
+    assert frame is not None
+    assert (frame.index, source.dropped) == (5, 4)
+    camera.step.release()
+    source.close()
+    assert camera.released.is_set()
+    assert source.read() is None
+
+
+def test_tries_to_find_a_lost_camera_grow_rare(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    first, again = Scripted(1), Scripted(1)
+    answers: list[Any] = [first, *[SourceError("not there")] * 9, again]
+
+    def connect() -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    source = LiveSource("camera", connect, SourceOptions())
+    monkeypatch.setattr(source._closed, "wait", lambda seconds: waits.append(seconds) or False)
+    for camera in (first, again):
+        camera.step.release()
+    assert source.read() is not None
+    first.step.release()
+    frame = source.read()
+    assert frame is not None
+    assert frame.index == 1
+    assert source.reconnects == 1
+    assert waits == [0.5, 1, 2, 4, 8, 16, 30, 30, 30, 30]
+    source._closed.set()
+    again.step.release()
+    source.close()
+
+
+def test_a_camera_that_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop closes its source, and so does whoever opened it."""
+    camera = Scripted(1)
+    source = LiveSource("camera", lambda: camera, SourceOptions())
+    waits: list[float] = []
+    monkeypatch.setattr(source._thread, "join", waits.append)
+    source.close()
+    source.close()
+    assert len(waits) == 1
+    camera.step.release()
+
+
+def test_failure_of_the_reader_thread_reaches_the_reader() -> None:
+    camera = Scripted(1)
+    camera.grab = lambda: np.zeros((0, 0, 3), np.uint8)  # type: ignore[method-assign]
+    source = LiveSource("camera", lambda: camera, SourceOptions(size=(8, 8)))
+    with pytest.raises(SourceError, match="camera: cannot go on"):
+        source.read()
+    source.close()
