@@ -82,17 +82,19 @@ class Branch:
         value.shape = ir.Shape(shape)
         self.model.graph.outputs.append(value)
 
-    def optional_input(self, name: str, default: np.ndarray, shape: Sequence[int | str | None]) -> ir.Value:
-        """An input that need not be fed: an initializer of the same name holds its default."""
-        dtype = ir.DataType.from_numpy(default.dtype)
-        value = ir.Value(
-            name=name,
-            const_value=ir.tensor(default, name=name),
-            shape=ir.Shape(shape),
-            type=ir.TensorType(dtype),
-        )
+    def input(
+        self,
+        name: str,
+        dtype: ir.DataType,
+        shape: Sequence[int | str | None],
+        default: np.ndarray | None = None,
+    ) -> ir.Value:
+        """An input; with a default, in an initializer of the same name, it need not be fed."""
+        value = ir.Value(name=name, shape=ir.Shape(shape), type=ir.TensorType(dtype))
         self.model.graph.inputs.append(value)
-        self.model.graph.register_initializer(value)
+        if default is not None:
+            value.const_value = ir.tensor(default, name=name)
+            self.model.graph.register_initializer(value)
         return value
 
     def added_nodes(self) -> list[ir.Node]:

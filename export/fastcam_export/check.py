@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from fastcam_runtime import native
-from fastcam_runtime.contract import LOVI, Metadata
+from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, LOVI, Metadata
 from fastcam_runtime.errors import first_line
 from fastcam_runtime.preprocess import Preprocessor
 
@@ -85,6 +85,8 @@ def _run(
         session = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         if feeds is None:
             feeds = _random_feeds(session.get_inputs(), metadata)
+        if any(value.name == CLASS_INPUT for value in session.get_inputs()):  # required
+            feeds = {**feeds, CLASS_INPUT: np.full(len(feeds[metadata.image.name]), ARGMAX, np.int64)}
         names = [output.name for output in session.get_outputs()]
         return dict(zip(names, session.run(names, feeds), strict=True)), feeds
     except Exception as error:  # onnxruntime raises a family of its own, without a public base class

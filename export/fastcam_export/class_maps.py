@@ -11,7 +11,7 @@ from .bilinear import upsample
 from .branch import Branch
 from .cam import class_activation_map, minmax
 from .canvas import Canvas
-from .options import Options
+from .options import CLASS_INPUTS, Options
 from .plan import Plan
 
 
@@ -20,8 +20,9 @@ def class_activation(
 ) -> tuple[ir.Value, int | str | None]:
     """The normalised CAM at the picture's size, N×H×W, and N as the file is to declare it.
 
-    The class is the input `saliency_class`, which need not be fed: its default is the arg-max. Where the head
-    allows it, one image takes any number of classes, and has a map for each.
+    The class is the input `saliency_class`, which need not be fed unless it was asked to be required: its
+    default is the arg-max. Where the head allows it, one image takes any number of classes, and has a map for
+    each.
 
     Raises:
         GraftError: The head holds an operator whose gradient is not known.
@@ -30,7 +31,10 @@ def class_activation(
     size = found.fixed_size(tap)
     # A fixed batch wants a default of its own length; a free one broadcasts a single value.
     default = np.full(canvas.batch if isinstance(canvas.batch, int) else 1, ARGMAX, np.int64)
-    wanted = branch.optional_input(CLASS_INPUT, default, (canvas.batch,))
+    optional = options.class_input == CLASS_INPUTS[0]
+    wanted = branch.input(
+        CLASS_INPUT, ir.DataType.INT64, (canvas.batch,), default=default if optional else None
+    )
     cam = class_activation_map(
         branch, tap.value, found.ends.scores, wanted, method=options.cam, epsilon=options.cam_epsilon,
         channels=tap.shape[1], size=size, layout=tap.layout, nonnegative=tap.nonnegative,

@@ -20,7 +20,7 @@ from .arguments import (
 from .demo import command as demo_command
 from .inspection import describe
 from .interruption import interrupted_once
-from .options import CAM_METHODS, Options
+from .options import CAM_METHODS, CLASS_INPUTS, Options
 from .tune import command as tune_command
 
 
@@ -62,6 +62,12 @@ def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     command.add_argument("--cam", default="gradcam++", metavar="NAME", help=" | ".join(CAM_METHODS))
     command.add_argument(
+        "--class-input",
+        default="optional",
+        metavar="KIND",
+        help=f"{' | '.join(CLASS_INPUTS)}: for runtimes that know no optional inputs (JavaScript, OpenVINO)",
+    )
+    command.add_argument(
         "--inline", action="store_true", help="no ONNX functions, for consumers that know none"
     )
     command.add_argument(
@@ -77,7 +83,8 @@ def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
 def _export(args: argparse.Namespace) -> None:
     out = default_target(args.model) if args.out is None else args.out
     exported = export(
-        args.model, out, outputs=args.outputs, cam=args.cam, inline=args.inline, prepared=args.prepared,
+        args.model, out, outputs=args.outputs, cam=args.cam, class_input=args.class_input, inline=args.inline,
+        prepared=args.prepared,
         **map_options(args),
     )  # fmt: skip
     for note in exported.notes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import onnx
 import onnx_ir as ir
 from fastcam_runtime.contract import (
@@ -133,6 +134,10 @@ def _inline(branch: Branch) -> None:
     for number, node in enumerate(branch.added_nodes()):
         if not (node.name or "").startswith(NODE_PREFIX):
             node.name = f"{NODE_PREFIX}{node.op_type}_{number}"
+        # The value of a function's attribute; not every consumer knows that a constant can be written so.
+        scalar = node.attributes.pop("value_float", None) if node.op_type == "Constant" else None
+        if scalar is not None:
+            node.attributes["value"] = ir.AttrTensor("value", ir.tensor(np.float32(scalar.as_float())))
 
 
 def _refuse_taken_names(model: ir.Model, names: Sequence[str]) -> None:

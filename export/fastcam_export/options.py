@@ -22,6 +22,7 @@ from .statistics import COMPILED, STATISTICS, WITH_EPSILON
 SMALLEST_FLOAT32 = 1.2e-38
 """Numbers below this one have fewer digits, or none."""
 CAM_METHODS = ("gradcam++", "gradcam")
+CLASS_INPUTS = ("optional", "required")
 COMBINED_OUTPUTS = ("saliency_map", "fastcam", "nonclass")
 """Outputs that read the combined map."""
 SCALE_OUTPUTS = (*COMBINED_OUTPUTS, "scales", "lovi")
@@ -51,6 +52,9 @@ class Options:
     cam: str = "gradcam++"
     cam_epsilon: float = 0.0
     """Added to the denominator of Grad-CAM++ as some code bases do; 0 is the textbook's formula."""
+    class_input: str = "optional"
+    """Whether `saliency_class` has a default. Some runtimes, such as those for JavaScript, know no inputs
+    with one; for them it must be `required`, and is fed −1 for the class with the highest score."""
     input_shape: Sequence[int] | None = None
     """N,C,H,W (or N,H,W,C) for dimensions that the model leaves free."""
     scores: str | None = None
@@ -71,6 +75,7 @@ class Options:
         _one_of("statistic", self.statistic, STATISTICS)
         _one_of("normalisation", self.normalize, NORMALIZATIONS)
         _one_of("class map", self.cam, CAM_METHODS)
+        _one_of("kind of class input", self.class_input, CLASS_INPUTS)
         _one_of("resize", self.resize, RESIZE)
         if self.inline and self.prepared:
             raise GraftError(
@@ -105,7 +110,7 @@ class Options:
         if self.statistic not in WITH_EPSILON:
             idle["epsilon"] = f"{self.statistic} has none"
         for names, outputs in (
-            (("cam", "cam_epsilon"), CLASS_OUTPUTS),
+            (("cam", "cam_epsilon", "class_input"), CLASS_OUTPUTS),
             (("weights",), COMBINED_OUTPUTS),
             (("statistic", "normalize", "epsilon", "channel_share"), SCALE_OUTPUTS),
         ):

@@ -17,6 +17,7 @@ from .branch import cut_file, is_ort, summarize_file
 from .contract import CLASS_INPUT, METADATA_KEY, ImageInput, Metadata
 from .errors import FastcamError, ModelError, first_line
 from .form import running_form
+from .ort_format import summarize_ort
 from .preprocess import Array
 from .session import open_session
 
@@ -181,7 +182,7 @@ def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]
     session = variants[-1].session
     provider = session.get_providers()[0]
     path = variants[-1].path
-    file = None if is_ort(path) else summarize_file(path)
+    file = summarize_ort(path, session) if is_ort(path) else summarize_file(path)
     difference = Difference.between(variants[0].samples, variants[-1].samples) if len(variants) > 1 else None
     return {
         "cpu": system.cpu_name(),

@@ -7,9 +7,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .branch import summarize_file
+from .branch import Summary, is_ort, summarize_file
 from .contract import METADATA_KEY
+from .errors import ModelError
 from .inspection import describe_graft
+from .ort_format import summarize_ort
+from .session import open_session
 from .workstation import import_commands
 
 MODEL_HELP = "file.onnx, torchvision:NAME, timm:NAME, or package.module:factory"
@@ -43,12 +46,18 @@ def run(args: argparse.Namespace) -> int:
     """Print what there is to know of a model."""
     path = Path(args.model)
     # What is wrong with a file can be told on a device too.
-    file = None if _names_torch_model(args.model) else summarize_file(path)
+    file = None if _names_torch_model(args.model) else _summarize(path)
     if file is not None and METADATA_KEY in file.metadata:
         print(describe_graft(path, file))
+    elif is_ort(path):
+        raise ModelError(f"{path} has no saliency maps; inspect the .onnx file that it was made from")
     else:
         import_commands("inspect of a plain network").inspect(args)
     return 0
+
+
+def _summarize(path: Path) -> Summary:
+    return summarize_ort(path, open_session(path, threads=1)) if is_ort(path) else summarize_file(path)
 
 
 def _names_torch_model(model: str) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import onnxruntime as ort
 
 from . import contract
+from .class_input import ClassInput
 from .classes import find_class
 from .errors import FastcamError, ModelError, first_line
 from .explanation import Explanation, Prepared
@@ -206,12 +207,19 @@ class Explainer:
         """The outputs by name, without the batch dimension: one dictionary per class."""
         names = [self.metadata.scores, *self.model.output_names(wanted)]
         feed: dict[str, Any] = {self.metadata.image.name: tensor}
-        if classes is None or not _reads_class(session):
+        takes = ClassInput.of(session)
+        if not takes.there:
+            if classes is not None and not set(contract.CLASS_OUTPUTS).isdisjoint(wanted):
+                raise ModelError(
+                    f"{self.model.path}: no class can be chosen: its input {contract.CLASS_INPUT!r} is gone; "
+                    "a tool took it out of the exported file, so use that tool before the export"
+                )
             results = [dict(zip(names, (a[0] for a in _call(session, names, feed)), strict=True))]
             return results * (1 if classes is None else len(classes))
-        any_classes = _takes_any_classes(session)
-        if len(classes) > 1 and (any_classes or self._batch is None):
-            if not any_classes:
+        if classes is None:
+            classes = [contract.ARGMAX]
+        if len(classes) > 1 and (takes.any_classes or self._batch is None):
+            if not takes.any_classes:
                 feed[self.metadata.image.name] = np.repeat(tensor, len(classes), axis=0)
             feed[contract.CLASS_INPUT] = np.array(classes, np.int64)
             arrays = _call(session, names, feed)
@@ -267,14 +275,3 @@ def _call(session: ort.InferenceSession, names: list[str], feed: dict[str, Any])
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
         raise ModelError(f"onnxruntime failed on a frame: {first_line(error)}") from error
     return arrays
-
-
-def _reads_class(session: ort.InferenceSession) -> bool:
-    inputs = [*session.get_inputs(), *session.get_overridable_initializers()]
-    return any(value.name == contract.CLASS_INPUT for value in inputs)
-
-
-def _takes_any_classes(session: ort.InferenceSession) -> bool:
-    """Whether one run explains one image for any number of classes."""
-    initializers = session.get_overridable_initializers()
-    return any(v.name == contract.CLASS_INPUT and v.shape == [contract.CLASSES] for v in initializers)

@@ -9,11 +9,11 @@ from .contract import METADATA_KEY, Metadata
 STANDARD = "standard operators"
 
 
-def running_form(file: Summary | None, *, native: bool, on_cpu: bool) -> str:
+def running_form(file: Summary, *, native: bool, on_cpu: bool) -> str:
     """One line for people: what computes the maps of a file, and why no compiled kernels where none do.
 
     Args:
-        file: What the file says of itself; None for an ORT file, whose functions onnxruntime alone can read.
+        file: What the file says of itself.
         native: Whether compiled kernels are wanted.
         on_cpu: Whether the processor itself computes.
 
@@ -24,10 +24,6 @@ def running_form(file: Summary | None, *, native: bool, on_cpu: bool) -> str:
         return f"{STANDARD}, no compiled kernels: not wanted"
     if not on_cpu:
         return f"{STANDARD}, no compiled kernels: they are for the CPU"
-    return compiled.status() if file is None else _form(file)
-
-
-def _form(file: Summary) -> str:
     text = file.metadata.get(METADATA_KEY)
     if text is None:
         return f"{STANDARD}, no maps"

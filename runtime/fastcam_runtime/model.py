@@ -10,6 +10,7 @@ import onnxruntime as ort
 from . import contract
 from .branch import Summary, cut_file, is_ort, is_saliency_output, summarize_file
 from .errors import ModelError
+from .ort_format import summarize_ort
 from .session import check_readable, describe, open_session
 from .system import release_memory
 
@@ -40,9 +41,9 @@ class Model:
         self.can_be_cut = not is_ort(path)
         """Whether maps that are not wanted cost nothing: only an ONNX file can be cut, an ORT file cannot."""
         self._sessions: dict[frozenset[str], ort.InferenceSession] = {}
-        self._file: Summary | None = None
-        """What an ONNX file says of itself; None for an ORT file."""
-        outputs, text = self._look()
+        self._file = self._look()
+        outputs = self._file.outputs
+        text = self._file.metadata.get(contract.METADATA_KEY)
         if text is None:
             raise ModelError(f"{path} has no saliency maps yet; add them with: fastcam export {path}")
         self.metadata = contract.Metadata.of_file(path, text)
@@ -103,16 +104,15 @@ class Model:
         left_out = self.metadata.approximation
         return f"{text}, approximate maps: {left_out}" if left_out else text
 
-    def _look(self) -> tuple[Sequence[str], str | None]:
-        """The outputs of the file, and the JSON that the exporter left in it."""
+    def _look(self) -> Summary:
+        """What the file says of itself."""
         check_readable(self.path)
         if self.can_be_cut:
-            self._file = summarize_file(self.path)
-            return self._file.outputs, self._file.metadata.get(contract.METADATA_KEY)
+            return summarize_file(self.path)
         session = open_session(self.path, threads=self._threads, provider=self._provider, native=self._native)
-        outputs = [output.name for output in session.get_outputs()]
-        self._sessions[frozenset(filter(is_saliency_output, outputs))] = session
-        return outputs, session.get_modelmeta().custom_metadata_map.get(contract.METADATA_KEY)
+        file = summarize_ort(self.path, session)
+        self._sessions[frozenset(filter(is_saliency_output, file.outputs))] = session
+        return file
 
     def _open(self, keep: frozenset[str]) -> ort.InferenceSession:
         data = None if keep == frozenset(self.maps) else cut_file(self.path, keep)

@@ -162,8 +162,8 @@ def check_readable(path: Path) -> None:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def describe(session: ort.InferenceSession, path: Path, file: Summary | None, *, native: bool) -> str:
-    """One line: which file runs where, on how many threads, and in which form (`file`: see there)."""
+def describe(session: ort.InferenceSession, path: Path, file: Summary, *, native: bool) -> str:
+    """One line: which file runs where, on how many threads, and in which form."""
     options: Any = session.get_session_options()
     provider = session.get_providers()[0]
     line = f"{path.name} on {providers.short_name(provider)}, {count_threads(options.intra_op_num_threads)}"

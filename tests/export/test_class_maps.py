@@ -60,6 +60,21 @@ def test_the_class_need_not_be_fed_and_defaults_to_the_best(batched: ort.Inferen
         np.testing.assert_array_equal(run(batched, x, *feeds)["saliency_cam"], default["saliency_cam"])
 
 
+@pytest.mark.parametrize("shape", ["float[1,3,64,64] input", "float[N,3,64,64] input"])
+def test_a_required_class_is_an_input_like_any_other(shape: str) -> None:
+    required = session(graft(small_cnn(shape), outputs=CLASS_MAPS, class_input="required"))
+    optional = session(graft(small_cnn(shape), outputs=CLASS_MAPS))
+    assert [value.name for value in required.get_inputs()] == ["input", "saliency_class"]
+    assert not required.get_overridable_initializers()
+    for index in (-1, 4):
+        expected = run(optional, pictures(1), index)
+        np.testing.assert_array_equal(
+            run(required, pictures(1), index)["saliency_cam"], expected["saliency_cam"]
+        )
+    with pytest.raises(ValueError, match="saliency_class"):
+        run(required, pictures(1))
+
+
 def test_each_image_of_a_batch_has_its_own_class(batched: ort.InferenceSession) -> None:
     x = pictures(3)
     together = run(batched, x, 2, -1, 7)["saliency_cam"]

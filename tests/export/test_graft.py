@@ -235,6 +235,8 @@ def test_inline_leaves_plain_operators_only() -> None:
     names = [node.name for node in grafted.graph.node]
     added = len(names) - len(small_cnn().graph.node)
     assert sum(name.startswith("fastcam/") for name in names) == added
+    constants = [node for node in grafted.graph.node if node.op_type == "Constant"]
+    assert {attribute.name for node in constants for attribute in node.attribute} == {"value"}
 
 
 def test_a_taken_output_name_is_refused_with_both_names() -> None:

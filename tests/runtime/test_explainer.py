@@ -212,6 +212,34 @@ def test_bad_classes_are_refused_before_anything_runs(graft: Path, choice: int |
         Explainer(graft, threads=1).explain(np.zeros((0, 0, 3), np.uint8), [choice])
 
 
+@pytest.mark.parametrize("batch", [1, 2, "N"])
+def test_a_class_input_without_a_default(tmp_path: Path, batch: int | str) -> None:
+    model = make_graft(batch=batch)
+    default = [tensor for tensor in model.graph.initializer if tensor.name == contract.CLASS_INPUT]
+    model.graph.initializer.remove(*default)
+    onnx.save(model, tmp_path / "required.onnx")
+    explain, frame = Explainer(tmp_path / "required.onnx", threads=1), picture()
+    best = explain(frame)
+    assert best.index is not None
+    np.testing.assert_allclose(best.maps[contract.CAM], frame[..., 2 - best.index] / 255, atol=1e-6)
+    for chosen, channel in zip(explain.explain(frame, ["red", "blue"]), (2, 0), strict=True):
+        np.testing.assert_allclose(chosen.maps[contract.CAM], frame[..., channel] / 255, atol=1e-6)
+
+
+def test_a_class_that_a_tool_made_a_constant_cannot_be_chosen(tmp_path: Path) -> None:
+    model = make_graft()
+    (taken,) = [value for value in model.graph.input if value.name == contract.CLASS_INPUT]
+    model.graph.input.remove(taken)
+    onnx.save(model, tmp_path / "simplified.onnx")
+    explain = Explainer(tmp_path / "simplified.onnx", threads=1)
+    assert explain(picture()).maps
+    with pytest.raises(
+        ModelError, match="no class can be chosen: its input 'saliency_class' is gone; a tool"
+    ):
+        explain.explain(picture(), ["blue"])
+    assert explain.explain(picture(), ["blue"], ["saliency_map"])[0].label == "blue"
+
+
 def test_an_ort_file_works_but_cannot_be_cut(folder: Path, graft: Path) -> None:
     import onnxruntime as ort
 

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from fastcam_export import graft
 from fastcam_runtime import native
 from fastcam_runtime.branch import summarize_file
+from fastcam_runtime.cli import main
 from fastcam_runtime.form import running_form
+from fastcam_runtime.model import Model
 from networks import small_cnn
 from profiled import nodes_run
 
@@ -24,6 +27,17 @@ def form_of(model: onnx.ModelProto, folder: Path, *, wanted: bool = True, on_cpu
     path = folder / "model.onnx"
     onnx.save(model, path)
     return running_form(summarize_file(path), native=wanted, on_cpu=on_cpu)
+
+
+def save_ort(model: onnx.ModelProto, path: Path, *, compiled: bool = False) -> None:
+    """Convert to onnxruntime's own format, as it does itself."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = str(path)
+    options.add_session_config_entry("session.save_model_format", "ORT")
+    if compiled:
+        native.register(options)
+    ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def functions_by_kernel(model: onnx.ModelProto, folder: Path) -> tuple[set[str], set[str]]:
@@ -76,6 +90,25 @@ def test_kernels_that_are_not_used(wanted: bool, on_cpu: bool, why: str, tmp_pat
     form = form_of(graft(small_cnn()), tmp_path, wanted=wanted, on_cpu=on_cpu)
     assert form.startswith("standard operators")
     assert form.endswith(why)
+
+
+@with_kernels
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_ort_file_is_looked_into(
+    compiled: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Converting expands the functions, unless the kernels were there."""
+    save_ort(graft(small_cnn()), tmp_path / "model.ort", compiled=compiled)
+    form = native.status() if compiled else "standard operators, no functions for compiled kernels"
+    assert Model(tmp_path / "model.ort", threads=1).describe() == f"model.ort on cpu, 1 thread, {form}"
+    assert main(["inspect", str(tmp_path / "model.ort")]) == 0
+    assert f"\nruns here   {form}\n" in capsys.readouterr().out
+
+
+def test_a_plain_ort_file_is_not_inspected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_ort(small_cnn(), tmp_path / "plain.ort")
+    assert main(["inspect", str(tmp_path / "plain.ort")]) == 2
+    assert "has no saliency maps; inspect the .onnx file that it was made from" in capsys.readouterr().err
 
 
 def test_a_plain_network_has_no_maps(tmp_path: Path) -> None:
