@@ -22,6 +22,7 @@ from .graph.shapes import Shapes
 
 POOLING = frozenset({"MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "Pad"})
 COPYING = frozenset({"Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear"})
+_INTEGER_CONVOLUTIONS = frozenset({"QLinearConv", "ConvInteger"})
 CARRIES_POOLING = COPYING | {"LRN", "Reshape", "Transpose"}
 
 
@@ -143,11 +144,16 @@ def find_taps(ends: Ends, shapes: Shapes) -> list[Tap]:
     taps = [tap for group in by_scale.values() if (tap := _choose(group)) is not None]
     if not taps:
         operators = sorted({node.op_type for node in ends.path})
+        integer = next((name for name in operators if name in _INTEGER_CONVOLUTIONS), None)
+        advice = (
+            "the method needs a convolutional network"
+            if integer is None
+            else f"what {integer} gives is integers: quantise in the QDQ format instead"
+        )
         raise GraftError(
             "no usable scale: looked for activated N×C×H×W tensors larger than 1×1 on the way from "
             f"'{ends.image.name}' to '{ends.scores.name}', found none among {len(ends.path)} nodes "
-            f"({', '.join(operators[:8])}{'…' if len(operators) > 8 else ''}); "
-            "the method needs a convolutional network"
+            f"({', '.join(operators[:8])}{'…' if len(operators) > 8 else ''}); {advice}"
         )
     return sorted(taps, key=lambda tap: order[id(tap.value)])
 

@@ -159,6 +159,21 @@ def test_an_mlp_is_refused() -> None:
         taps_of(model)
 
 
+def test_a_network_of_integer_operators_is_refused_with_a_way_out() -> None:
+    model = network(
+        """
+        q = QuantizeLinear (input, s, z)
+        c = QLinearConv <kernel_shape=[3,3], strides=[2,2]> (q, s, z, w, s, wz, s, z)
+        d = DequantizeLinear (c, s, z)
+        pooled = GlobalAveragePool (d)
+        logits = Flatten (pooled)
+        """,
+        s=np.float32(0.1), z=np.uint8(0), w=np.ones((10, 3, 3, 3), np.int8), wz=np.int8(0),
+    )  # fmt: skip
+    with pytest.raises(GraftError, match="what QLinearConv gives is integers: quantise in the QDQ format"):
+        taps_of(model)
+
+
 def test_a_model_without_an_image_is_refused_with_its_inputs() -> None:
     model = network("logits = Relu (x)", inputs="float[1,10] x", output="float[1,10] logits")
     with pytest.raises(GraftError, match=r"no image input.*'x' 1×10"):
