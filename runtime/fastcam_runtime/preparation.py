@@ -33,6 +33,6 @@ def refusal(prepared: str, *, native: bool, provider_is_cpu: bool) -> str:
         return "prepared for the CPU; use --provider cpu"
     if not native:
         return "prepared for compiled kernels; it cannot run without them"
-    if compiled.library_path() is None:
+    if not compiled.usable():
         return f"prepared for compiled kernels; {compiled.status()}"
     return "" if prepared == here() else f"prepared for {prepared}, this is {here()}; {AGAIN}"

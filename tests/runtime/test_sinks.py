@@ -111,7 +111,9 @@ def test_recording_ends_before_the_disk_is_full_and_plays(tmp_path: Path) -> Non
     left = [GIB, GIB, GIB, 2**20]
     sink = VideoFile(tmp_path / "out.mp4", 25.0, free=lambda folder: left.pop(0))
     write(sink, 3)
-    with pytest.raises(SinkError, match=r"out\.mp4: the disk is full; recording ends after 3 pictures"):
+    with pytest.raises(
+        SinkError, match=r"out\.mp4: the disk is nearly full; recording ends after 3 pictures"
+    ):
         write(sink, 1)
     sink.close()
     assert len(frames_of(tmp_path / "out.mp4")) == 3
@@ -195,7 +197,7 @@ def test_full_disk(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     full, counts, _, images_full, images_good = done.stdout.splitlines()
     written = int(counts.split()[0])
-    assert f"out.mp4: the disk is full; recording ends after {written} pictures" in full
+    assert f"out.mp4: the disk is nearly full; recording ends after {written} pictures" in full
     assert 0 < written < 1000
     assert counts == f"{written} {written} ['out.mp4']"
     assert "No space left on device" in images_full

@@ -14,7 +14,7 @@ import pytest
 from fastcam_runtime.controls import Controls
 from fastcam_runtime.errors import SinkError
 from fastcam_runtime.sinks import Status, open_sink
-from fastcam_runtime.sinks.window import Window, require_display
+from fastcam_runtime.sinks.window import Window, draws_windows, require_display
 
 VIEWS = ("overlay", "map", "side")
 
@@ -28,7 +28,7 @@ class Screen:
         self.shown: list[np.ndarray] = []
         monkeypatch.setenv("DISPLAY", "")
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-        monkeypatch.setattr(cv2, "currentUIFramework", lambda: "QT5")
+        monkeypatch.setattr(cv2, "currentUIFramework", lambda: "QT5", raising=False)
         for name in ("namedWindow", "resizeWindow", "destroyAllWindows"):
             monkeypatch.setattr(cv2, name, lambda *_: None)
         monkeypatch.setattr(cv2, "imshow", lambda _, picture: self.shown.append(picture))
@@ -68,9 +68,20 @@ def test_closing_the_window_ends_the_loop(screen: Screen) -> None:
 
 
 def test_headless_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cv2, "currentUIFramework", lambda: "")
+    monkeypatch.setattr(cv2, "currentUIFramework", lambda: "", raising=False)
     with pytest.raises(SinkError, match="built without windows"):
         Window(Controls(VIEWS))
+
+
+@pytest.mark.parametrize(("toolkit", "windows"), [("NONE", False), ("QT5", True), ("GTK2", True)])
+def test_an_opencv_that_does_not_tell_its_toolkit(
+    toolkit: str, windows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before 4.10; the lines are those of the wheels of 4.8."""
+    monkeypatch.delattr(cv2, "currentUIFramework", raising=False)
+    told = f"  GUI:                           {toolkit}\n    VTK support:                 NO\n"
+    monkeypatch.setattr(cv2, "getBuildInformation", lambda: told)
+    assert draws_windows() == windows
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
 from collections.abc import Mapping
@@ -34,7 +35,7 @@ class Window(Sink):
     stop_hint: ClassVar[str] = "q in its window"
 
     def __init__(self, controls: Controls) -> None:
-        if not cv2.currentUIFramework():
+        if not draws_windows():
             raise SinkError(f"display://: this OpenCV was built without windows (headless); {_ADVICE}")
         if sys.platform == "linux":
             require_display(os.environ)
@@ -75,6 +76,13 @@ class Window(Sink):
         cv2.namedWindow(TITLE, cv2.WINDOW_NORMAL | cv2.WINDOW_KEEPRATIO)
         cv2.resizeWindow(TITLE, max(1, round(width * scale)), max(1, round(height * scale)))
         self._shown = True
+
+
+def draws_windows() -> bool:
+    """Whether this OpenCV was built with a toolkit for windows."""
+    if hasattr(cv2, "currentUIFramework"):
+        return bool(cv2.currentUIFramework())
+    return not re.search(r"GUI: +NONE", cv2.getBuildInformation())  # before OpenCV 4.10
 
 
 def require_display(environment: Mapping[str, str]) -> None:

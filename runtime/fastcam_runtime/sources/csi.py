@@ -88,8 +88,10 @@ class PicameraGrabber:
         return image
 
     def release(self) -> None:
-        self._camera.stop()
-        self._camera.close()
+        try:
+            self._camera.stop()
+        finally:
+            self._camera.close()
 
 
 def jetson_pipeline(index: int, options: SourceOptions) -> str:

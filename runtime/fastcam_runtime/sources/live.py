@@ -116,14 +116,21 @@ class LiveSource(Source):
                 index += 1
                 delay = self._first_delay
                 continue
-            grabber.release()
+            self._let_go(grabber)
             logger.warning("%s: lost after %d frames; trying again", self.name, index)
             found = self._find_again(delay)
             if found is None:
                 return
             # A camera that opens and gives nothing must not be opened in a tight loop.
             grabber, delay = found
-        grabber.release()
+        self._let_go(grabber)
+
+    def _let_go(self, grabber: Grabber) -> None:
+        """Whatever a lost camera still complains of, it is opened anew."""
+        try:
+            grabber.release()
+        except Exception:  # of the camera's library, without a common class
+            logger.debug("%s: letting go of it failed", self.name, exc_info=True)
 
     def _hand_over(self, frame: Frame) -> None:
         with self._arrived:

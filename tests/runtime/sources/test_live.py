@@ -78,6 +78,21 @@ def test_tries_to_find_a_lost_camera_grow_rare(monkeypatch: pytest.MonkeyPatch) 
     source.close()
 
 
+def test_a_lost_camera_that_complains_when_let_go_is_opened_again() -> None:
+    class Broken(Scripted):
+        def release(self) -> None:
+            raise RuntimeError("the bus is gone")
+
+    first, again = Broken(0), Scripted(1)  # the first one is lost at once
+    cameras = iter((first, again))
+    with LiveSource("camera", lambda: next(cameras), SourceOptions(), first_delay=0.01) as source:
+        first.step.release()
+        again.step.release()
+        assert source.read() is not None
+        assert source.reconnects == 1
+        again.step.release()
+
+
 def test_a_camera_that_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop closes its source, and so does whoever opened it."""
     camera = Scripted(1)
