@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import ClassVar
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
+from fastcam_runtime.signals import handled
 
 
 class _Moment:
@@ -48,17 +48,13 @@ def interrupted_once() -> Iterator[None]:
         else:
             _stop(number)
 
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    for number in before:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        # A signal may have come between making a folder and using it, or before its removal began.
-        for folder in list(_Moment.folders):
-            _remove(folder)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with handled(stop):
+        try:
+            yield
+        finally:
+            # A signal may have come between making a folder and using it, or before its removal began.
+            for folder in list(_Moment.folders):
+                _remove(folder)
 
 
 @contextlib.contextmanager

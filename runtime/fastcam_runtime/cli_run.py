@@ -28,6 +28,7 @@ from .model import Model
 from .overlay import BLENDS, Overlay
 from .overwriting import refuse_overwriting
 from .report import RunReport, check_json_path, write_json
+from .signals import handled
 from .sinks import open_sink
 from .sinks.predictions import LIMIT, Predictions
 from .sources import SourceOptions, open_source
@@ -237,29 +238,16 @@ def _printable(label: str) -> str:
 
 @contextmanager
 def stopped_by_signals(controls: Controls) -> Iterator[None]:
-    """Ask for a stop on Ctrl-C, SIGTERM, or when the terminal goes; a second Ctrl-C ends the process at once.
-
-    What is ignored already (`nohup`) stays ignored.
-    """
+    """Ask for a stop when a signal says so; a second Ctrl-C ends the process at once."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        for other in before.keys() - {signal.SIGINT}:
-            signal.signal(other, signal.SIG_IGN)
+        for taken in signals:
+            signal.signal(taken, signal.SIG_DFL if taken == signal.SIGINT else signal.SIG_IGN)
         # Not here: the thread that was interrupted may hold a lock that this needs.
         threading.Thread(target=controls.request_stop, name="fastcam stop", daemon=True).start()
 
-    names = ("SIGINT", "SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
-    known = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in known}
-    before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
-    for number in before:
-        signal.signal(number, stop)
-    try:
+    with handled(stop) as signals:
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def parse_size(text: str) -> tuple[int, int]:

@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import cv2
@@ -27,6 +28,7 @@ from fastcam_runtime.model import Model
 from fastcam_runtime.sinks import Status
 from fastcam_runtime.sources.test_clip import PHOTOS, TestClip
 from oracle import method
+from processes import fastcam
 from videos import frames_of, rate_of
 from waiting import until
 
@@ -240,24 +242,24 @@ class TestInterrupted:
     """Nothing half-written is left, and what an earlier run left is untouched."""
 
     @staticmethod
-    def start_and_wait(out: Path, stage: str) -> subprocess.Popen[str]:
+    @contextmanager
+    def begun(out: Path, stage: str) -> Iterator[subprocess.Popen[str]]:
         """A long demo that has just begun a stage."""
-        command = [sys.executable, "-m", "fastcam_runtime.cli", "demo", "--out", str(out)]
-        command += ["--frames", "10" if stage.startswith("measure") else "3000", "--rounds", "3000"]
-        command += ["--size", "160x120", "--threads", "1"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert process.stderr is not None
-        told = ""
-        while stage not in told:
-            letter = process.stderr.read(1)
-            assert letter, f"ended too early: {told}"
-            told += letter
-        return process
+        frames = 10 if stage.startswith("measure") else 3000
+        sizes = ["--frames", frames, "--rounds", "3000", "--size", "160x120", "--threads", "1"]
+        with fastcam("demo", "--out", out, *sizes) as process:
+            assert process.stderr is not None
+            told = ""
+            while stage not in told:
+                letter = process.stderr.read(1)
+                assert letter, f"ended too early: {told}"
+                told += letter
+            yield process
 
     @pytest.mark.parametrize("stage", ["graft", "measure the latency … "])
     def test_ctrl_c(self, tmp_path: Path, stage: str) -> None:
         out = tmp_path / "demo"
-        with self.start_and_wait(out, stage) as process:
+        with self.begun(out, stage) as process:
             process.send_signal(signal.SIGINT)
             printed, errors = process.communicate(timeout=10)
         assert process.returncode == 130
@@ -270,7 +272,7 @@ class TestInterrupted:
         out.mkdir()
         for name in FILES:
             (out / name).write_text(f"the good {name}")
-        with self.start_and_wait(out, "play the clip … ") as process:
+        with self.begun(out, "play the clip … ") as process:
             until(
                 lambda: any(path.suffix == ".mp4" for path in out.glob(".fastcam-*/.*")), "no video was begun"
             )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,6 +16,7 @@ import pytest
 from fastcam_export import interruption
 from fastcam_export.interruption import interrupted_once, temporary_folder
 from networks import small_cnn
+from processes import fastcam, started
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 
@@ -28,13 +27,7 @@ def interrupt(arguments: list[str], folder: Path, number: int, begun: Callable[[
     Returns:
         The exit code, and what was printed on stderr.
     """
-    with subprocess.Popen(
-        [sys.executable, "-m", "fastcam_runtime.cli", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(folder), "OMP_NUM_THREADS": "1"},
-    ) as process:
+    with fastcam(*arguments, environment={"TMPDIR": str(folder)}) as process:
         end = time.monotonic() + 60
         while not begun():
             assert process.poll() is None, "ended too early"
@@ -44,6 +37,20 @@ def interrupt(arguments: list[str], folder: Path, number: int, begun: Callable[[
             process.send_signal(number)
         _, errors = process.communicate(timeout=20)
     return process.returncode, errors
+
+
+def test_a_closed_terminal_does_not_end_what_nohup_protects(tmp_path: Path) -> None:
+    plain, out = tmp_path / "plain.onnx", tmp_path / "out.onnx"
+    onnx.save(small_cnn(), plain)
+    program = (
+        "import os, signal, sys; import fastcam_export.api as api; write = api._write\n"
+        "api._write = lambda *a: os.kill(os.getpid(), signal.SIGHUP) or write(*a)\n"
+        "from fastcam_runtime.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    for ignored, code in ((signal.SIGHUP, 0), (None, 129)):
+        with started("-c", program, "export", plain, out, ignored=ignored) as process:
+            _, errors = process.communicate(timeout=60)
+        assert process.returncode == code, errors
 
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)

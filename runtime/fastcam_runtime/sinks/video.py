@@ -78,7 +78,9 @@ class VideoFile(Sink):
 
     def write(self, picture: Image, status: Status) -> None:
         if self._free(self._path.parent) < _RESERVE + _RESERVE_PER_FRAME * self._count:
-            raise SinkError(f"{self._path}: the disk is nearly full; recording ends after {self._count} pictures")
+            raise SinkError(
+                f"{self._path}: the disk is nearly full; recording ends after {self._count} pictures"
+            )
         if self._writer is None:
             height, width = picture.shape[:2]
             self._size = (width + width % 2, height + height % 2)

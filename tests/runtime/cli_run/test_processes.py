@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,18 +12,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from processes import fastcam, started
 from videos import frames_of
 from waiting import until
-
-
-def start(*arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "fastcam_runtime.cli", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
 
 
 @pytest.mark.parametrize(
@@ -35,7 +25,7 @@ def test_a_signal_while_recording_leaves_a_video_that_plays(
 ) -> None:
     out, figures = tmp_path / "out.mp4", tmp_path / "figures.json"
     source = "test://?size=320x240&fps=50"
-    with start(
+    with fastcam(
         "run", graft, source, out, "--fps", "50", "--loop", "--json", figures, "--threads", "1"
     ) as process:
         until(lambda: any(path.stat().st_size > 5000 for path in tmp_path.glob("*.mp4")) or part_of(tmp_path))
@@ -67,7 +57,7 @@ null.NullSink.close = close
 null.NullSink.write = lambda self, picture, status: print("writing", flush=True)
 sys.exit(main(["run", {str(graft)!r}, "test://", "null://", "--loop", "--fps", "20"]))
 """
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+    with started("-c", program) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "writing\n"
         process.send_signal(signal.SIGINT)
@@ -80,7 +70,7 @@ sys.exit(main(["run", {str(graft)!r}, "test://", "null://", "--loop", "--fps", "
 def test_the_live_page_of_a_run_can_be_opened(graft: Path) -> None:
     import urllib.request
 
-    with start(
+    with fastcam(
         "run", graft, "test://", "http://127.0.0.1:0", "--loop", "--fps", "20", "--threads", "1"
     ) as process:
         assert process.stderr is not None
@@ -96,7 +86,7 @@ def test_a_photo_stays_until_it_is_closed(graft: Path, tmp_path: Path) -> None:
     import urllib.request
 
     cv2.imwrite(str(tmp_path / "photo.png"), np.full((48, 64, 3), 90, np.uint8))
-    with start("run", graft, tmp_path / "photo.png", "http://127.0.0.1:0", "--threads", "1") as process:
+    with fastcam("run", graft, tmp_path / "photo.png", "http://127.0.0.1:0", "--threads", "1") as process:
         assert process.stderr is not None
         told = []
         for line in process.stderr:
