@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import onnx
-from fastcam_runtime.branch import summarize_file
 from fastcam_runtime.contract import METADATA_KEY
 from fastcam_runtime.errors import ModelError
+from fastcam_runtime.model_file import check_name, summarize_file
 
 from .errors import GraftError
 from .interruption import temporary_folder
@@ -126,6 +126,7 @@ def check_target(named: str | Path, labels: Any = None) -> Path:
             another kind, or the labels.
     """
     target = Path(named)
+    check_name(target)
     with _naming(target):
         if target.is_dir() or str(named).endswith(_SEPARATORS):
             raise GraftError(f"{named or target}: is a folder, not a file; name a file in it")

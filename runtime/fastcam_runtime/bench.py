@@ -13,10 +13,11 @@ import numpy as np
 import onnxruntime as ort
 
 from . import providers, system
-from .branch import cut_file, is_ort, summarize_file
+from .branch import cut_file
 from .contract import CLASS_INPUT, METADATA_KEY, ImageInput, Metadata
 from .errors import FastcamError, ModelError, first_line
 from .form import running_form
+from .model_file import is_ort, summarize_file
 from .ort_format import summarize_ort
 from .preprocess import Array
 from .session import open_session

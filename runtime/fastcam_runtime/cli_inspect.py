@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .branch import Summary, is_ort, summarize_file
 from .contract import METADATA_KEY
 from .errors import ModelError
 from .inspection import describe_graft
+from .model_file import Summary, is_ort, summarize_file
 from .ort_format import summarize_ort
 from .session import open_session
 from .workstation import import_commands

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from . import native as compiled
-from .branch import Summary
 from .contract import METADATA_KEY, Metadata
+from .model_file import Summary
 
 STANDARD = "standard operators"
 

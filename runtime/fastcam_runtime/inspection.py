@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import preparation
-from .branch import Summary
 from .contract import METADATA_KEY, ImageInput, Metadata, TapInfo
 from .form import running_form
+from .model_file import Summary
 from .table import count, left_table
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import onnxruntime as ort
 
 from . import contract
-from .branch import Summary, cut_file, is_ort, is_saliency_output, summarize_file
+from .branch import cut_file, is_saliency_output
 from .errors import ModelError
+from .model_file import Summary, is_ort, summarize_file
 from .ort_format import summarize_ort
-from .session import check_readable, describe, open_session
+from .session import describe, open_session
 from .system import release_memory
 
 MAX_SESSIONS = 3
@@ -106,7 +107,6 @@ class Model:
 
     def _look(self) -> Summary:
         """What the file says of itself."""
-        check_readable(self.path)
         if self.can_be_cut:
             return summarize_file(self.path)
         session = open_session(self.path, threads=self._threads, provider=self._provider, native=self._native)

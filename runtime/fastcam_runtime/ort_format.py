@@ -8,7 +8,7 @@ from pathlib import Path
 import onnxruntime as ort
 
 from . import native
-from .branch import Summary
+from .model_file import Summary
 
 
 def summarize_ort(path: Path, session: ort.InferenceSession) -> Summary:

@@ -11,10 +11,10 @@ import onnxruntime as ort
 
 from . import native as compiled
 from . import preparation, providers
-from .branch import Summary, is_ort, summarize_file
 from .contract import METADATA_KEY, Metadata
 from .errors import ModelError, first_line
 from .form import running_form
+from .model_file import Summary, is_ort, map_model, summarize_file
 from .table import count
 
 logger = logging.getLogger(__name__)
@@ -23,6 +23,8 @@ MAX_DEFAULT_THREADS = 4
 WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 """The entry of a session's configuration that tells where a model given as bytes has its external weights."""
 
+_FINDS_WEIGHTS = (1, 21)
+"""The release of onnxruntime that knows this entry for weights on the CPU."""
 _THREADS_PER_CORE = 8
 """More than this is a slip of the finger: every one of them waits for all others, many times per run."""
 
@@ -68,7 +70,7 @@ def open_session(
     """
     _check_threads(threads)
     chosen = list(providers.choose(provider))
-    check_readable(path)
+    map_model(path).close()  # refuses in our words what cannot be one
     model = str(path) if data is None else data
     if chosen != [providers.CPU]:
         session = _start_accelerator(model, _options(path, data, threads), chosen)
@@ -84,7 +86,7 @@ def open_session(
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
         # A file that is no model, or for another device, is refused here, in plain words.
         _refuse_prepared(path, None, native=native, provider_is_cpu=True)
-        _refuse_without_weights(path)
+        _refuse_without_weights(path, data)
         raise ModelError(f"{path}: onnxruntime cannot run it: {first_line(error)}") from error
     _refuse_prepared(path, session, native=native, provider_is_cpu=True)
     return session
@@ -130,11 +132,20 @@ def _refuse_prepared(
         raise ModelError(f"{path}: {why}")
 
 
-def _refuse_without_weights(path: Path) -> None:
-    """Refuse a file that was moved without the files that belong to it."""
-    missing = [] if is_ort(path) else summarize_file(path).missing_weights(path)
+def _refuse_without_weights(path: Path, data: bytes | None) -> None:
+    """Refuse a file whose weights onnxruntime cannot find: they lie in files of their own."""
+    if is_ort(path):
+        return
+    file = summarize_file(path)
+    missing = file.missing_weights(path)
     if missing:
         raise ModelError(f"{path} keeps weights in {missing[0]}, which is not beside it; copy it there too")
+    version = tuple(map(int, ort.__version__.split(".")[:2]))
+    if file.weights and data is not None and version < _FINDS_WEIGHTS:
+        raise ModelError(
+            f"{path} keeps weights in {file.weights[0]}, where onnxruntime {ort.__version__} does not find "
+            f"them for a part of the file; from {'.'.join(map(str, _FINDS_WEIGHTS))} on it does"
+        )
 
 
 def _check_threads(threads: int | None) -> None:
@@ -148,18 +159,6 @@ def _check_threads(threads: int | None) -> None:
     cores = os.cpu_count() or 1
     if threads > _THREADS_PER_CORE * cores:
         raise ModelError(f"{threads} threads: at most {_THREADS_PER_CORE} for each of {cores} cores")
-
-
-def check_readable(path: Path) -> None:
-    """Refuse what cannot be a model file, before onnxruntime words it in its own way."""
-    try:
-        with path.open("rb") as file:
-            if not file.read(1):
-                raise ModelError(f"{path}: the file is empty")
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such file") from None
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def describe(session: ort.InferenceSession, path: Path, file: Summary, *, native: bool) -> str:

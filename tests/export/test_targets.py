@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,7 @@ def test_places_that_hold_no_file(
     long = tmp_path / ("n" * 300)
     assert f"cannot write {long}: File name too long" in refusal(capsys, plain, command, long)
     assert "there is no folder" in refusal(capsys, plain, command, tmp_path / "no" / "o.onnx")
+    assert "the name is not UTF-8" in refusal(capsys, plain, command, tmp_path / os.fsdecode(b"o\xff.onnx"))
     assert "is a folder, not a file" in refusal(capsys, plain, command, tmp_path.parent)
     assert ".: is a folder, not a file" in refusal(capsys, plain, command, "")
     assert f"{tmp_path}/new/: is a folder, not a file" in refusal(capsys, plain, command, f"{tmp_path}/new/")

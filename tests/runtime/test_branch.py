@@ -11,7 +11,8 @@ import onnx
 import onnxruntime as ort
 import pytest
 from fastcam_runtime import ModelError, contract
-from fastcam_runtime.branch import cut, cut_file, is_saliency_output, summarize
+from fastcam_runtime.branch import cut, cut_file, is_saliency_output
+from fastcam_runtime.model_file import summarize
 from fastcam_runtime.session import open_session
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -129,9 +129,9 @@ sys.exit(main(sys.argv[1:]))
     for model, message in (
         (plain, needs_onnx),
         ("torchvision:resnet18", needs_onnx),
-        (tmp_path / "none" / "m.onnx", f"no such file: {tmp_path}/none/m.onnx"),
-        (f"{plain}x", f"no such file: {plain}x; closest: plain.onnx, junk.onnx, graft.onnx"),
-        (tmp_path, f"{tmp_path} is a folder, not an .onnx file"),
+        (tmp_path / "none" / "m.onnx", f"{tmp_path}/none/m.onnx: no such file"),
+        (f"{plain}x", f"{plain}x: no such file; closest: plain.onnx, junk.onnx, graft.onnx"),
+        (tmp_path, f"{tmp_path} is a folder, not a model's file"),
         (junk, f"{junk}: not an ONNX model"),
         (short, f"{short}: not an ONNX model, or cut short"),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -257,12 +258,18 @@ def test_an_ort_file_works_but_cannot_be_cut(folder: Path, graft: Path) -> None:
 
 class TestBadFiles:
     def test_missing(self, tmp_path: Path) -> None:
-        with pytest.raises(ModelError, match=r"nothing\.onnx: no such file"):
+        (tmp_path / "something.onnx").touch()
+        with pytest.raises(ModelError, match=r"nothing\.onnx: no such file; closest: something\.onnx"):
             Explainer(tmp_path / "nothing.onnx")
 
     def test_a_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(ModelError, match="directory"):
+        with pytest.raises(ModelError, match="is a folder, not a model's file"):
             Explainer(tmp_path)
+
+    def test_a_name_that_is_no_utf8(self, tmp_path: Path) -> None:
+        path = tmp_path / os.fsdecode(b"bad\xff.onnx")
+        with pytest.raises(ModelError, match="the name is not UTF-8; rename it, or set PYTHONUTF8=1"):
+            Explainer(path)
 
     @pytest.mark.parametrize("content", [b"", b"not a model at all", b"\x08\x09", bytes(1000)])
     @pytest.mark.parametrize("suffix", [".onnx", ".ort"])

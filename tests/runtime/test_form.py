@@ -11,10 +11,10 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import graft
 from fastcam_runtime import native
-from fastcam_runtime.branch import summarize_file
 from fastcam_runtime.cli import main
 from fastcam_runtime.form import running_form
 from fastcam_runtime.model import Model
+from fastcam_runtime.model_file import summarize_file
 from networks import small_cnn
 from profiled import nodes_run
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from fastcam_runtime import ModelError, contract
-from fastcam_runtime.branch import Summary
 from fastcam_runtime.inspection import describe_graft
+from fastcam_runtime.model_file import Summary
 
 METADATA = contract.Metadata(
     image=contract.ImageInput("image", "NCHW", 1, 28, 28),

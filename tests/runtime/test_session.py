@@ -9,8 +9,8 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import graft
 from fastcam_runtime import ModelError, native
-from fastcam_runtime.branch import summarize_file
 from fastcam_runtime.cli import main
+from fastcam_runtime.model_file import summarize_file
 from fastcam_runtime.session import describe, open_session
 from networks import small_cnn
 
