@@ -41,7 +41,11 @@ class BuildNative(build_ext):
 
 
 setup(
-    packages=[package for root in ROOTS for package in find_packages(root)] + ["fastcam_models"],
+    packages=[
+        *(package for root in ROOTS for package in find_packages(root)),
+        "fastcam_runtime.sources.clip",  # pictures, no code
+        "fastcam_models",
+    ],
     package_dir={
         "fastcam_export": "export/fastcam_export",
         "fastcam_runtime": "runtime/fastcam_runtime",

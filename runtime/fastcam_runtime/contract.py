@@ -1,6 +1,6 @@
 """What a grafted file promises: the names of its outputs, and the JSON in its metadata.
 
-The exporter writes it, the runtime reads it, and neither imports the other for it.
+The exporter writes it and the runtime reads it; both take it from here.
 """
 
 from __future__ import annotations

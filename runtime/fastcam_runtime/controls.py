@@ -77,21 +77,28 @@ class Controls:
         """Grows with every change, so that a paused loop can tell when to draw the held frame anew."""
         return self._version
 
-    def set_view(self, view: str) -> None:
-        """Choose a view by its name."""
+    def check_view(self, view: str) -> None:
+        """Refuse a view that there is not."""
         if view not in self.views:
             raise ControlError(f"no view {view!r}; one of {', '.join(self.views)}{closest(view, self.views)}")
+
+    def check_class(self, choice: str | None) -> None:
+        """Refuse a class that there is not; None and blank text mean the highest score."""
+        if choice and choice.strip() and self._check_class is not None:
+            self._check_class(choice.strip())
+
+    def set_view(self, view: str) -> None:
+        """Choose a view by its name."""
+        self.check_view(view)
         with self._changed:
             self._view = view
             self._notify()
 
     def set_class(self, choice: str | None) -> None:
         """Choose a class by name or index; None or blank text goes back to the highest score."""
-        text = (choice or "").strip()
-        if text and self._check_class is not None:
-            self._check_class(text)
+        self.check_class(choice)
         with self._changed:
-            self._class_choice = text or None
+            self._class_choice = (choice or "").strip() or None
             self._notify()
 
     def set_paused(self, paused: bool) -> None:

@@ -45,7 +45,7 @@ class Explainer:
         threads: Threads for one frame; by default the physical cores, four at most.
         provider: `auto`, `cpu`, `cuda`…: see `fastcam_runtime.providers`.
         outputs: Words of `contract.OUTPUTS`; only these maps are computed. None: all that the file has.
-        native: Use the compiled SMOE kernel where it was built.
+        native: Use the compiled kernels where they were built.
 
     Raises:
         ModelError: The file is missing, damaged, was never grafted or lacks one of `outputs`.

@@ -255,7 +255,7 @@ class Loop:
         for close in (self._source.close, *(sink.close for sink in self._sinks)):
             try:
                 close()
-            except FastcamError as error:
+            except Exception as error:
                 self._error = self._error or error
         for thread in threads:
             if thread.is_alive():

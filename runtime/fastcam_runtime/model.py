@@ -26,7 +26,7 @@ class Model:
         path: The `.onnx` or `.ort` file.
         threads: Threads that share one operator; None for the default.
         provider: A name of `providers.NAMES`, or `auto`.
-        native: Use the compiled SMOE kernel where it was built.
+        native: Use the compiled kernels where they were built.
 
     Raises:
         ModelError: The file is missing, damaged, or was never grafted.

@@ -62,7 +62,7 @@ def open_session(
         data: The bytes of a model cut out of that file.
         threads: Threads that share one operator; None for `default_threads()`.
         provider: A name of `providers.NAMES`, or `auto`.
-        native: Use the compiled SMOE kernel where it was built.
+        native: Use the compiled kernels where they were built.
 
     Raises:
         ModelError: The file is missing, unreadable or not a model that onnxruntime can run.

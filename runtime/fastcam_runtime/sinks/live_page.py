@@ -146,16 +146,16 @@ class LivePage(Sink):
         self._send_status(request, connection)
 
     def _change(self, changes: dict[str, Any]) -> None:
-        view = self._controls.view
+        """Make all changes, or none if one is refused."""
+        choice = changes.get("class")
+        choice = None if choice is None else str(choice)
+        if "view" in changes:
+            self._controls.check_view(changes["view"])
+        self._controls.check_class(choice)
         if "view" in changes:
             self._controls.set_view(changes["view"])
-        try:
-            if "class" in changes:
-                choice = changes["class"]
-                self._controls.set_class(None if choice is None else str(choice))
-        except FastcamError:
-            self._controls.set_view(view)  # all of it, or nothing
-            raise
+        if "class" in changes:
+            self._controls.set_class(choice)
         if "paused" in changes:
             self._controls.set_paused(changes["paused"])
 

@@ -120,13 +120,16 @@ def test_an_explainer_that_fails_ends_everything_cleanly(
     assert sink.closed
 
 
-def test_one_sink_that_cannot_be_closed_does_not_keep_the_others_open(explainer: Explainer) -> None:
+@pytest.mark.parametrize("error", [SinkError("cannot finish"), OSError("cannot finish")])
+def test_one_sink_that_cannot_be_closed_does_not_keep_the_others_open(
+    explainer: Explainer, error: Exception
+) -> None:
     class Stuck(Recorder):
         def close(self) -> None:
-            raise SinkError("cannot finish")
+            raise error
 
     other = Recorder()
-    with pytest.raises(SinkError, match="cannot finish"):
+    with pytest.raises(type(error), match="cannot finish"):
         make_loop(explainer, Counting([50]), Stuck(), other).run()
     assert other.closed
 
