@@ -97,7 +97,7 @@ def open_form(files: Files, form: Form, threads: int) -> ort.InferenceSession:
 def runner(session: ort.InferenceSession, size: int) -> Callable[[], list[Any]]:
     """A call that runs the session on a picture of noise; all outputs are fetched."""
     feed = {session.get_inputs()[0].name: noise_picture(size)}
-    return lambda: session.run(None, feed)  # type: ignore[no-any-return]
+    return lambda: session.run(None, feed)
 
 
 def check_equal(sessions: dict[str, ort.InferenceSession], size: int) -> None:

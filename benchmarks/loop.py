@@ -25,6 +25,7 @@ from typing import Any
 import cv2
 import fastcam_export
 import numpy as np
+from fastcam_models import default_model
 from fastcam_runtime import Explainer, system
 from fastcam_runtime.controls import Controls
 from fastcam_runtime.loop import Loop, LoopOptions
@@ -35,7 +36,7 @@ from fastcam_runtime.sources import open_source
 from fastcam_runtime.table import format_table
 from fastcam_runtime.tally import STAGES
 
-MODEL = Path(__file__).parents[1] / "models" / "efficientnet-lite0.onnx"
+MODEL = default_model()
 LIMIT = 0.15
 
 

@@ -58,10 +58,6 @@ class Entry:
     """The size of the map as it is handed out."""
     contender: Contender
 
-    @property
-    def explains(self) -> bool:
-        return self.method != NO_MAP
-
 
 def our_entries(files: Files, clock: str) -> Iterator[Entry]:
     """The plain file and the grafted ones in onnxruntime."""

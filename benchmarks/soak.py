@@ -13,6 +13,7 @@ from pathlib import Path
 
 import fastcam_export
 import numpy as np
+from fastcam_models import default_model
 from fastcam_runtime import Explainer, system
 from fastcam_runtime.controls import Controls
 from fastcam_runtime.loop import Loop, LoopOptions
@@ -20,7 +21,7 @@ from fastcam_runtime.report import write_json
 from fastcam_runtime.sinks import Sink, Status
 from fastcam_runtime.sources import open_source
 
-MODEL = Path(__file__).parents[1] / "models" / "efficientnet-lite0.onnx"
+MODEL = default_model()
 STEP = 1000
 LIMIT = 5_000_000
 

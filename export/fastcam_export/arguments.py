@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fastcam_runtime.cli_inspect import add_analysis_options
+from fastcam_runtime.arguments import add_analysis_options
 from fastcam_runtime.contract import PREPROCESS, RESIZE
 
 from .normalize import NORMALIZATIONS

@@ -6,8 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from fastcam_runtime.arguments import Parser, parse
-from fastcam_runtime.cli_inspect import MODEL_HELP
+from fastcam_runtime.arguments import MODEL_HELP, Parser, parse
 from fastcam_runtime.contract import OUTPUTS, TapInfo
 from fastcam_runtime.table import count
 

@@ -1,4 +1,4 @@
-"""What argparse leaves to be said about a command line, and says in too many lines."""
+"""Command lines: options that several commands have, and complaints in one line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from .errors import FastcamError, closest
 
+MODEL_HELP = "file.onnx, torchvision:NAME, timm:NAME, or package.module:factory"
 _OPTION = re.compile(r"--?[A-Za-z]")
 """How an option begins; `-1` is a number."""
 _NEGATIVE = re.compile(r"-[\d.]")
@@ -84,3 +85,22 @@ def refuse_below_one(args: argparse.Namespace, *names: str) -> None:
         value = getattr(args, name)
         if value is not None and value < 1:
             raise FastcamError(f"--{name} {value}: at least 1 is needed")
+
+
+def add_analysis_options(command: argparse.ArgumentParser) -> None:
+    """Where in the network to look."""
+    command.add_argument(
+        "--taps", default="auto", metavar="NAMES", help="auto, or tensor names, shallow to deep"
+    )
+    command.add_argument(
+        "--scores", metavar="OUTPUT", help="the output with the class scores, where there are several"
+    )
+    command.add_argument("--input-shape", metavar="N,C,H,W", help="for dimensions that the model leaves free")
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Width and height from `640x480`; a type for argparse."""
+    match = re.fullmatch(r"(\d+)[x×](\d+)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, e.g. 640x480")
+    return int(match[1]), int(match[2])

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from .arguments import MODEL_HELP, add_analysis_options
 from .contract import METADATA_KEY
 from .errors import ModelError
 from .inspection import describe_graft
@@ -14,8 +15,6 @@ from .model_file import Summary, is_ort, summarize_file
 from .ort_format import summarize_ort
 from .session import open_session
 from .workstation import import_commands
-
-MODEL_HELP = "file.onnx, torchvision:NAME, timm:NAME, or package.module:factory"
 
 
 def add_parser(commands: Any) -> None:
@@ -29,17 +28,6 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(handler=run)
     parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     add_analysis_options(parser)
-
-
-def add_analysis_options(command: argparse.ArgumentParser) -> None:
-    """Where in the network to look."""
-    command.add_argument(
-        "--taps", default="auto", metavar="NAMES", help="auto, or tensor names, shallow to deep"
-    )
-    command.add_argument(
-        "--scores", metavar="OUTPUT", help="the output with the class scores, where there are several"
-    )
-    command.add_argument("--input-shape", metavar="N,C,H,W", help="for dimensions that the model leaves free")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import re
 import signal
 import sys
 import threading
@@ -18,7 +17,7 @@ from typing import Any
 import cv2
 
 from . import colormaps, system
-from .arguments import refuse_below_one
+from .arguments import parse_size, refuse_below_one
 from .caption import answer
 from .controls import Controls
 from .errors import FastcamError
@@ -248,11 +247,3 @@ def stopped_by_signals(controls: Controls) -> Iterator[None]:
 
     with handled(stop) as signals:
         yield
-
-
-def parse_size(text: str) -> tuple[int, int]:
-    """Width and height from `640x480`; a type for argparse."""
-    match = re.fullmatch(r"(\d+)[x×](\d+)", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, e.g. 640x480")
-    return int(match[1]), int(match[2])

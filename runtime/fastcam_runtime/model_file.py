@@ -30,7 +30,6 @@ _T = TypeVar("_T")
 class Summary:
     """What an ONNX file says about itself, without a session."""
 
-    inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     metadata: dict[str, str]
     functions: tuple[str, ...]
@@ -66,13 +65,10 @@ def summarize(model: bytes | memoryview) -> Summary:
             functions.append(text_of(field.value, _FUNCTION_NAME))
     if not graph:
         raise ModelError("not an ONNX model: it holds no graph")
-    inputs, outputs = (
-        tuple(text_of(field.value, VALUE_NAME) for field in graph if field.number == number)
-        for number in (GRAPH_INPUT, GRAPH_OUTPUT)
-    )
+    outputs = tuple(text_of(field.value, VALUE_NAME) for field in graph if field.number == GRAPH_OUTPUT)
     stored = (_stored_in(field.value) for field in graph if field.number == GRAPH_INITIALIZER)
     weights = tuple(dict.fromkeys(filter(None, stored)))
-    return Summary(inputs, outputs, metadata, tuple(functions), weights)
+    return Summary(outputs, metadata, tuple(functions), weights)
 
 
 def _stored_in(tensor: memoryview) -> str:

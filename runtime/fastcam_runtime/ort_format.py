@@ -18,7 +18,6 @@ def summarize_ort(path: Path, session: ort.InferenceSession) -> Summary:
     """
     content = path.read_bytes()
     return Summary(
-        inputs=tuple(value.name for value in session.get_inputs()),
         outputs=tuple(value.name for value in session.get_outputs()),
         metadata=dict(session.get_modelmeta().custom_metadata_map),
         functions=tuple(sorted(name for name in native.operators() if _stored(name) in content)),

@@ -101,7 +101,6 @@ def test_external_weights_are_found_beside_the_file(tmp_path: Path) -> None:
 
 def test_summary() -> None:
     summary = summarize(BYTES)
-    assert summary.inputs == ("image", contract.CLASS_INPUT)
     assert summary.outputs == ("logits", *MAPS)
     assert summary.metadata["author"] == "somebody"
     assert contract.METADATA_KEY in summary.metadata

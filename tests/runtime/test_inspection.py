@@ -23,7 +23,7 @@ METADATA = contract.Metadata(
 
 def described(metadata: contract.Metadata = METADATA, functions: tuple[str, ...] = ()) -> str:
     text = {contract.METADATA_KEY: metadata.to_json()}
-    return describe_graft(Path("m.onnx"), Summary(("image",), ("logits", "saliency_map"), text, functions))
+    return describe_graft(Path("m.onnx"), Summary(("logits", "saliency_map"), text, functions))
 
 
 def test_numbers_are_written_as_people_write_them() -> None:
@@ -64,4 +64,4 @@ def test_a_free_size() -> None:
 
 def test_damaged_metadata() -> None:
     with pytest.raises(ModelError, match=r"^m\.onnx: the file's 'fastcam' metadata is damaged"):
-        describe_graft(Path("m.onnx"), Summary((), (), {contract.METADATA_KEY: "{"}, ()))
+        describe_graft(Path("m.onnx"), Summary((), {contract.METADATA_KEY: "{"}, ()))

@@ -9,8 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from fastcam_runtime.arguments import Parser, refuse_below_one
-from fastcam_runtime.cli_run import parse_size
+from fastcam_runtime.arguments import Parser, parse_size, refuse_below_one
 
 from ..progress import Progress
 from .show import MODEL, DemoOptions, show

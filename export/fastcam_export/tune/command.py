@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fastcam_runtime.arguments import Parser
+from fastcam_runtime.arguments import MODEL_HELP, Parser
 from fastcam_runtime.bench import BenchOptions
-from fastcam_runtime.cli_inspect import MODEL_HELP
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.overwriting import refuse_overwriting
 from fastcam_runtime.report import check_json_path, write_json

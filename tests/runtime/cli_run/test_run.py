@@ -144,10 +144,18 @@ def test_a_report_remembers_the_last_pictures_only(monkeypatch: pytest.MonkeyPat
     assert sink.as_list()[0]["score"] is None
 
 
-def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.avi"
-    assert main(["run", str(graft), str(clip), str(out), "--every", "4", "--smooth", "0.5"]) == 0
-    assert len(frames_of(out)) == 30
+@pytest.mark.parametrize("option", [("--every", "30"), ("--smooth", "0.99")])
+def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path, option: tuple[str, str]) -> None:
+    """Each leaves the map of the first frame, or nearly so, on the last one; the square has moved on."""
+    maps = {}
+    for name, options in (("each", ()), ("held", option)):
+        out = tmp_path / f"{name}.avi"
+        arguments = [graft, clip, out, "--view", "map", "--no-caption", "--colormap", "gray", *options]
+        assert main(["run", *map(str, arguments)]) == 0
+        maps[name] = np.array([frame[..., 0] for frame in frames_of(out)], np.float32)
+    assert len(maps["held"]) == len(maps["each"]) == 30
+    assert np.abs(maps["each"][-1] - maps["each"][0]).mean() > 30
+    assert np.abs(maps["held"][-1] - maps["held"][0]).mean() < 15
 
 
 def test_a_recording_at_a_lower_rate_plays_as_fast(graft: Path, clip: Path, tmp_path: Path) -> None:
