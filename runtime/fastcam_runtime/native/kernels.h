@@ -10,12 +10,14 @@
 /* Values of one row that one call of a SMOE kernel takes at most. What it keeps of them stays in the second-level
  * cache, and the rows that it reads are long enough for the processor to see them coming. */
 #define SMOE_TILE 2048
+/* Channels that it takes at most: the exponents of more would not add up in 32 bits. */
+#define SMOE_CHANNELS (1 << 24)
 
 /* Channel c of pixel p is data[c / block * stride + p * block + c % block]. */
 typedef struct {
     const float *data;
-    size_t channels; /* a multiple of `block` */
-    size_t block;    /* 1 for planes */
+    size_t channels; /* a multiple of `block`, 1 at least */
+    size_t block;    /* 1 for planes, else 8 or 16 */
     size_t stride;
 } Activations;
 

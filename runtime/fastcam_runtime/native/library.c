@@ -8,14 +8,19 @@
 #include "ort_abi.h"
 #include "tensors.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 #define DOMAIN "fastcam"
+
+/* Reads what a kernel takes from its node, or refuses the node. */
+typedef OrtStatus *ReadAttributes(const OrtApi *api, const OrtKernelInfo *info, Setting *setting);
 
 typedef struct {
     OrtCustomOp op; /* first, so that onnxruntime's pointer to it is one to the whole */
     const char *name;
     Compute *compute;
+    ReadAttributes *read_attributes; /* NULL where nothing is taken */
 } Operator;
 
 typedef struct {
@@ -85,36 +90,48 @@ static int ORT_CALL get_heterogeneous(const OrtCustomOp *op)
     return 0;
 }
 
-/* The attributes that the operators have, each with what it is where a node lacks it. */
-static OrtStatus *read_attributes(const OrtApi *api, const OrtKernelInfo *info, Setting *setting)
+/* Whether a node has the attribute that was asked for, of the type asked for. */
+static int is_there(const OrtApi *api, OrtStatus *status)
 {
-    int64_t block = 1;
-    OrtStatus *without_epsilon = api->KernelInfoGetAttribute_float(info, "epsilon", &setting->epsilon);
-    OrtStatus *without_block = api->KernelInfoGetAttribute_int64(info, "block", &block);
-    if (without_epsilon != NULL) {
-        api->ReleaseStatus(without_epsilon);
-        setting->epsilon = 0;
-    }
-    if (without_block != NULL) {
-        api->ReleaseStatus(without_block);
-        block = 1;
-    }
-    if (block != 1 && block != 8 && block != 16)
-        FAIL("blocks of channels are of 8 or 16");
-    if (block > 1 && fastcam_block() != 0 && block != fastcam_block())
+    if (status != NULL)
+        api->ReleaseStatus(status);
+    return status == NULL;
+}
+
+/* The attribute of SMOE Scale. Without it the logarithm of a 0 would be taken. */
+static OrtStatus *read_epsilon(const OrtApi *api, const OrtKernelInfo *info, Setting *setting)
+{
+    float epsilon = 0;
+    if (!is_there(api, api->KernelInfoGetAttribute_float(info, "epsilon", &epsilon)) ||
+        !(epsilon > 0 && epsilon <= FLT_MAX))
+        FAIL("SMOE Scale needs the attribute epsilon, a number above 0");
+    setting->epsilon = epsilon;
+    return NULL;
+}
+
+/* The attributes of SMOE Scale of blocks. */
+static OrtStatus *read_epsilon_and_block(const OrtApi *api, const OrtKernelInfo *info, Setting *setting)
+{
+    int64_t block = 0;
+    if (!is_there(api, api->KernelInfoGetAttribute_int64(info, "block", &block)) || (block != 8 && block != 16))
+        FAIL("blocks of channels are of 8 or 16: SmoeScaleBlocked needs the attribute block, one of these");
+    if (fastcam_block() != 0 && block != fastcam_block())
         FAIL("the file was prepared for another processor");
     setting->block = (size_t)block;
-    return NULL;
+    return read_epsilon(api, info, setting);
 }
 
 static OrtStatus *ORT_CALL create_kernel(const OrtCustomOp *op, const OrtApi *api, const OrtKernelInfo *info,
                                          void **out)
 {
+    const Operator *self = (const Operator *)op;
     Kernel *kernel = malloc(sizeof *kernel);
     if (kernel == NULL)
         return api->CreateStatus(ORT_FAIL, "fastcam: no memory left for a kernel");
-    *kernel = (Kernel){{api, fastcam_kernels(), 0, 1}, ((const Operator *)op)->compute};
-    OrtStatus *status = read_attributes(api, info, &kernel->setting);
+    *kernel = (Kernel){{api, fastcam_kernels(), 0, 0}, self->compute};
+    OrtStatus *status = NULL;
+    if (self->read_attributes != NULL)
+        status = self->read_attributes(api, info, &kernel->setting);
     if (status != NULL)
         free(kernel);
     else
@@ -129,8 +146,8 @@ static OrtStatus *ORT_CALL compute_kernel(void *kernel, OrtKernelContext *contex
 
 static void ORT_CALL destroy_kernel(void *kernel) { free(kernel); }
 
-#define OPERATOR(name, compute) TYPED_OPERATOR(name, compute, get_output_type)
-#define TYPED_OPERATOR(name, compute, output_type)                                                          \
+#define OPERATOR(name, compute) ANY_OPERATOR(name, compute, get_output_type, NULL)
+#define ANY_OPERATOR(name, compute, output_type, read_attributes)                                           \
     {                                                                                                       \
         {.version = ORT_API_VERSION,                                                                        \
          .GetName = get_name,                                                                               \
@@ -149,10 +166,12 @@ static void ORT_CALL destroy_kernel(void *kernel) { free(kernel); }
          .GetVariadicOutputHomogeneity = get_heterogeneous,                                                 \
          .CreateKernelV2 = create_kernel,                                                                   \
          .KernelComputeV2 = compute_kernel},                                                                \
-            name, compute                                                                                   \
+            name, compute, read_attributes                                                                  \
     }
-#define SMOE(number) \
-    OPERATOR("SmoeScale" number, smoe_scale), OPERATOR("SmoeScaleRelu" number, smoe_scale_relu)
+#define PLANES(name, compute) ANY_OPERATOR(name, compute, get_output_type, read_epsilon)
+#define BLOCKS(name, compute) ANY_OPERATOR(name, compute, get_output_type, read_epsilon_and_block)
+#define PICTURE(name, compute) ANY_OPERATOR(name, compute, get_byte_output_type, NULL)
+#define SMOE(number) PLANES("SmoeScale" number, smoe_scale), PLANES("SmoeScaleRelu" number, smoe_scale_relu)
 
 static const Operator operators[] = {
     /* A model numbers the forms of the function's body that it holds, one for each shape at most. They differ in
@@ -170,16 +189,16 @@ static const Operator operators[] = {
     SMOE("11"),
     SMOE("12"),
     /* Not in the files of the exporter, but in those that it prepares for one kind of processor. */
-    OPERATOR("SmoeScaleBlocked", smoe_scale_blocked),
-    OPERATOR("SmoeScaleBlockedRelu", smoe_scale_blocked_relu),
+    BLOCKS("SmoeScaleBlocked", smoe_scale_blocked),
+    BLOCKS("SmoeScaleBlockedRelu", smoe_scale_blocked_relu),
     OPERATOR("GaussNormalize", gauss_normalize_map),
     OPERATOR("GaussNormalizeDynamic", gauss_normalize_map),
     OPERATOR("CombineScales", combine_scales),
     OPERATOR("CombineScalesDynamic", combine_scales_dynamic),
     OPERATOR("Upsample", upsample),
     OPERATOR("UpsampleDynamic", upsample_dynamic),
-    TYPED_OPERATOR("Lovi", lovi, get_byte_output_type),
-    TYPED_OPERATOR("LoviDynamic", lovi_dynamic, get_byte_output_type),
+    PICTURE("Lovi", lovi),
+    PICTURE("LoviDynamic", lovi_dynamic),
     OPERATOR("MinMax", minmax_map),
     OPERATOR("FastCam", fast_cam_map),
     OPERATOR("NonClass", non_class_map),

@@ -23,7 +23,7 @@ static OrtStatus *product_map(const Setting *setting, OrtKernelContext *context,
     int64_t count = cam.dims[0] == 1 ? combined.dims[0] : cam.dims[0];
     TRY(make_output(api, context, count, cam.dims[1], cam.dims[2], &out));
     size_t pixels = (size_t)cam.dims[1] * (size_t)cam.dims[2];
-    for (size_t n = 0; n < (size_t)count; n++)
+    for (size_t n = 0; pixels > 0 && n < (size_t)count; n++)
         product((const float *)combined.data + (combined.dims[0] == 1 ? 0 : n * pixels),
                 (const float *)cam.data + (cam.dims[0] == 1 ? 0 : n * pixels), pixels, out + n * pixels);
     return NULL;

@@ -7,6 +7,9 @@
 /* Output rows that one thread does in one go, and output pixels from which other threads are woken. */
 enum { BAND = 64, PARALLEL_FROM = 1 << 17 };
 
+/* Pixels of a side, at most: 32 times as many, the widest stretch, are counted in 32 bits. */
+enum { MAX_LENGTH = 1 << 24 };
+
 /* What the interpolated maps become. */
 typedef enum { SUM, LOVI } Purpose;
 
@@ -39,7 +42,7 @@ static void fill_positions(size_t length, size_t size, int32_t *pixel, float *fr
     }
 }
 
-static int is_length(int64_t length) { return length > 0 && length <= INT32_MAX; }
+static int is_length(int64_t length) { return length > 0 && length <= MAX_LENGTH; }
 
 static size_t bands_of(const Work *work) { return (work->height + BAND - 1) / BAND; }
 
@@ -79,8 +82,8 @@ static OrtStatus *run_images(Work *work, OrtKernelContext *context)
     return NULL;
 }
 
-/* Read the maps, inputs 0 … count − 1, into the layers; `pixels` and `fractions` have room for where each of
- * them is read, `height` rows and `width` columns. */
+/* Read the maps, inputs 0 … count − 1, into the layers, and how many images they are of; `pixels` and `fractions`
+ * have room for where each of them is read, `height` rows and `width` columns. */
 static OrtStatus *read_layers(Work *work, const OrtKernelContext *context, const float *weights,
                               int32_t *pixels, float *fractions)
 {
@@ -88,8 +91,10 @@ static OrtStatus *read_layers(Work *work, const OrtKernelContext *context, const
     for (size_t k = 0; k < work->count; k++) {
         Tensor map;
         TRY(read_input(api, context, k, ORT_FLOAT, &map));
+        if (k == 0)
+            work->images = (size_t)map.dims[0];
         if (map.rank != 3 || (size_t)map.dims[0] != work->images || !is_length(map.dims[1]) || !is_length(map.dims[2]))
-            FAIL("a map to interpolate is not [N,h,w] with the same N as the others");
+            FAIL("a map to interpolate is not [N,h,w], sides of 1 to 2^24, with the same N as the others");
         size_t height = (size_t)map.dims[1], width = (size_t)map.dims[2];
         fill_positions(height, work->height, pixels, fractions);
         fill_positions(width, work->width, pixels + work->height, fractions + work->height);
@@ -103,34 +108,40 @@ static OrtStatus *read_layers(Work *work, const OrtKernelContext *context, const
     return NULL;
 }
 
+/* Room for the layers, where they are read and the scratch, in this order; NULL where there is none. The sum is one
+ * of doubles, which do not overflow, and exact as far as there is memory. */
+static void *make_room(const Work *work)
+{
+    double positions = (double)work->count * (double)(work->height + work->width);
+    double scratch = (double)scratch_rows(work) * (double)work->width * (double)bands_of(work);
+    double bytes = (double)work->count * sizeof(Layer) + positions * sizeof(int32_t) +
+                   (positions + scratch) * sizeof(float);
+    return bytes <= (double)(PTRDIFF_MAX / 2) ? malloc((size_t)bytes) : NULL;
+}
+
 /* The first `count` inputs are the maps, to be brought to `size`; `weights` is NULL where all are 1. */
 static OrtStatus *interpolate(const Setting *setting, OrtKernelContext *context, size_t count, Size size,
                               const float *weights, Purpose purpose)
 {
     const OrtApi *api = setting->api;
-    Tensor map;
     Work work = {setting, 0, (size_t)size.height, (size_t)size.width, count, NULL, NULL, purpose, NULL};
-    TRY(read_input(api, context, 0, ORT_FLOAT, &map));
-    if (map.rank != 3 || size.height > INT32_MAX || size.width > INT32_MAX || size.height < 0 || size.width < 0)
-        FAIL("a map to interpolate is not [N,h,w], or its new size is not one");
-    work.images = (size_t)map.dims[0];
-    const int64_t dims[4] = {map.dims[0], size.height, size.width, 3};
-    TRY(make_any_output(api, context, dims, purpose == LOVI ? 4 : 3, &work.out));
-    if (work.images == 0 || size.height == 0 || size.width == 0)
-        return NULL;
-    size_t positions = count * (work.height + work.width);
-    size_t rows = scratch_rows(&work) * work.width * bands_of(&work);
-    Layer *layers = malloc(count * sizeof *layers + positions * sizeof(int32_t) + (positions + rows) * sizeof(float));
-    if (layers == NULL)
+    if (weights == NULL && purpose == SUM && count != 1)
+        FAIL("Upsample takes one map");
+    if (size.height < 0 || size.width < 0 || size.height > MAX_LENGTH || size.width > MAX_LENGTH)
+        FAIL("maps are interpolated to sides of 0 to 2^24 pixels");
+    work.layers = make_room(&work);
+    if (work.layers == NULL)
         FAIL("no memory left to combine the maps");
-    int32_t *pixels = (int32_t *)(layers + count);
-    float *fractions = (float *)(pixels + positions);
-    work.layers = layers;
-    work.scratch = fractions + positions;
+    int32_t *pixels = (int32_t *)(work.layers + count);
+    float *fractions = (float *)(pixels + count * (work.height + work.width));
+    work.scratch = fractions + count * (work.height + work.width);
     OrtStatus *status = read_layers(&work, context, weights, pixels, fractions);
+    const int64_t dims[4] = {(int64_t)work.images, size.height, size.width, 3};
     if (status == NULL)
+        status = make_any_output(api, context, dims, purpose == LOVI ? 4 : 3, &work.out);
+    if (status == NULL && work.height > 0 && work.width > 0)
         status = run_images(&work, context);
-    free(layers);
+    free(work.layers);
     return status;
 }
 
@@ -182,8 +193,8 @@ static OrtStatus *read_weights(const OrtApi *api, const OrtKernelContext *contex
 /* Inputs M1 … MK, weights [K], then the constants of a fixed size: lengths, rows, columns. */
 OrtStatus *combine_scales(const Setting *setting, OrtKernelContext *context)
 {
-    size_t inputs;
-    Size size;
+    size_t inputs = 0;
+    Size size = {0, 0};
     const float *weights = NULL;
     TRY(count_inputs(setting->api, context, 5, &inputs));
     TRY(read_weights(setting->api, context, inputs - 4, inputs - 4, &weights));
@@ -194,8 +205,8 @@ OrtStatus *combine_scales(const Setting *setting, OrtKernelContext *context)
 /* Inputs M1 … MK, size, weights [K]. */
 OrtStatus *combine_scales_dynamic(const Setting *setting, OrtKernelContext *context)
 {
-    size_t inputs;
-    Size size;
+    size_t inputs = 0;
+    Size size = {0, 0};
     const float *weights = NULL;
     TRY(count_inputs(setting->api, context, 3, &inputs));
     TRY(read_weights(setting->api, context, inputs - 1, inputs - 2, &weights));
@@ -206,8 +217,8 @@ OrtStatus *combine_scales_dynamic(const Setting *setting, OrtKernelContext *cont
 /* Inputs M1 … MK, then the constants of a fixed size: lengths, rows, columns. */
 static OrtStatus *interpolate_fixed(const Setting *setting, OrtKernelContext *context, Purpose purpose)
 {
-    size_t inputs;
-    Size size;
+    size_t inputs = 0;
+    Size size = {0, 0};
     TRY(count_inputs(setting->api, context, 4, &inputs));
     TRY(read_fixed_size(setting->api, context, inputs, &size));
     return interpolate(setting, context, inputs - 3, size, NULL, purpose);
@@ -216,8 +227,8 @@ static OrtStatus *interpolate_fixed(const Setting *setting, OrtKernelContext *co
 /* Inputs M1 … MK, size. */
 static OrtStatus *interpolate_free(const Setting *setting, OrtKernelContext *context, Purpose purpose)
 {
-    size_t inputs;
-    Size size;
+    size_t inputs = 0;
+    Size size = {0, 0};
     TRY(count_inputs(setting->api, context, 2, &inputs));
     TRY(read_free_size(setting->api, context, inputs - 1, &size));
     return interpolate(setting, context, inputs - 1, size, NULL, purpose);

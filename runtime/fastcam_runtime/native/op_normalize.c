@@ -12,7 +12,8 @@ static OrtStatus *normalize(const Setting *setting, OrtKernelContext *context, M
         FAIL("GaussNormalize and MinMax take a map of three dimensions");
     TRY(make_output(api, context, map.dims[0], map.dims[1], map.dims[2], &out));
     size_t pixels = (size_t)map.dims[1] * (size_t)map.dims[2];
-    for (size_t n = 0; n < (size_t)map.dims[0]; n++)
+    /* Empty maps have no end to their number. */
+    for (size_t n = 0; pixels > 0 && n < (size_t)map.dims[0]; n++)
         kernel((const float *)map.data + n * pixels, pixels, out + n * pixels);
     return NULL;
 }

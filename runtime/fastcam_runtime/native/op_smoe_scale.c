@@ -23,14 +23,14 @@ static void run_tile(void *data, size_t index)
     work->smoe(x, count, work->setting->epsilon, work->out + image * work->pixels + start);
 }
 
-static OrtStatus *run_smoe(const Setting *setting, OrtKernelContext *context, SmoeKernel *smoe)
+/* `block` is 1 for the kernels of planes. */
+static OrtStatus *run_smoe(const Setting *setting, OrtKernelContext *context, SmoeKernel *smoe, size_t block)
 {
     const OrtApi *api = setting->api;
-    const size_t block = setting->block;
     Tensor x;
     TRY(read_input(api, context, 0, ORT_FLOAT, &x));
-    if (x.rank != 4 || x.dims[1] < 1 || (size_t)x.dims[1] % block != 0)
-        FAIL("SmoeScale takes [N,C,H,W] with at least one channel, or with whole blocks of them");
+    if (x.rank != 4 || x.dims[1] < 1 || x.dims[1] > SMOE_CHANNELS || (size_t)x.dims[1] % block != 0)
+        FAIL("SMOE Scale takes [N,C,H,W] with 1 to 2^24 channels, whole blocks of them where it reads blocks");
     Work work = {.setting = setting, .smoe = smoe};
     work.pixels = (size_t)x.dims[2] * (size_t)x.dims[3];
     work.x = (Activations){x.data, (size_t)x.dims[1], block, work.pixels * block};
@@ -47,20 +47,20 @@ static OrtStatus *run_smoe(const Setting *setting, OrtKernelContext *context, Sm
 
 OrtStatus *smoe_scale(const Setting *setting, OrtKernelContext *context)
 {
-    return run_smoe(setting, context, setting->kernels->smoe_planes);
+    return run_smoe(setting, context, setting->kernels->smoe_planes, 1);
 }
 
 OrtStatus *smoe_scale_relu(const Setting *setting, OrtKernelContext *context)
 {
-    return run_smoe(setting, context, setting->kernels->smoe_planes_relu);
+    return run_smoe(setting, context, setting->kernels->smoe_planes_relu, 1);
 }
 
 OrtStatus *smoe_scale_blocked(const Setting *setting, OrtKernelContext *context)
 {
-    return run_smoe(setting, context, setting->kernels->smoe_blocks);
+    return run_smoe(setting, context, setting->kernels->smoe_blocks, setting->block);
 }
 
 OrtStatus *smoe_scale_blocked_relu(const Setting *setting, OrtKernelContext *context)
 {
-    return run_smoe(setting, context, setting->kernels->smoe_blocks_relu);
+    return run_smoe(setting, context, setting->kernels->smoe_blocks_relu, setting->block);
 }

@@ -9,8 +9,8 @@
 typedef struct {
     const OrtApi *api;
     const Kernels *kernels;
-    float epsilon;
-    size_t block; /* channels that lie together in X: 1 except for SmoeScaleBlocked */
+    float epsilon; /* of SmoeScale and SmoeScaleBlocked */
+    size_t block;  /* of SmoeScaleBlocked: channels that lie together in X, 8 or 16 */
 } Setting;
 
 typedef OrtStatus *Compute(const Setting *setting, OrtKernelContext *context);

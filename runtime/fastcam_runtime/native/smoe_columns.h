@@ -101,7 +101,7 @@ static void settle(Columns *columns, size_t count)
     }
 }
 
-/* All rows of `count` columns; returns the sum of the biases in each exponent. */
+/* All rows of `count` columns, one at least; returns the sum of the biases in each exponent. */
 INLINED int32_t gather_all(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
                            int relu)
 {

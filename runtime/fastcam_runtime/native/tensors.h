@@ -26,7 +26,7 @@ typedef struct {
 
 static inline OrtStatus *read_shape(const OrtApi *api, const OrtShape *shape, int type, Tensor *out)
 {
-    int found;
+    int found = ORT_UNDEFINED;
     TRY(api->GetTensorElementType(shape, &found));
     if (found != type)
         FAIL("an input has an unexpected element type");
@@ -43,6 +43,7 @@ static inline OrtStatus *read_input(const OrtApi *api, const OrtKernelContext *c
     const OrtValue *value = NULL;
     OrtShape *shape = NULL;
     void *data = NULL;
+    *out = (Tensor){0};
     TRY(api->KernelContext_GetInput(context, index, &value));
     if (value == NULL)
         FAIL("an input is missing");
