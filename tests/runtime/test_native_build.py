@@ -14,6 +14,18 @@ ROOT = Path(__file__).resolve().parents[2]
 NATIVE = ROOT / "runtime" / "fastcam_runtime" / "native"
 HARNESS = Path(__file__).with_name("native_harness.c")
 COMPILERS = ("gcc", "clang")
+SANITIZED = ["-std=gnu11", "-g", "-fno-math-errno", "-fno-trapping-math", f"-I{NATIVE}"]
+SANITIZED += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+RUN_WITH = """
+import sys
+from pathlib import Path
+import pytest
+from fastcam_runtime import native
+native._LIBRARY = Path(sys.argv[1])
+sys.exit(pytest.main(sys.argv[2:]))
+"""
+"""Runs pytest with another library than the installed one."""
 
 
 def compiler(name: str) -> str:
@@ -27,9 +39,7 @@ def compiler(name: str) -> str:
 def test_kernels_are_clean_under_the_sanitizers(name: str, tmp_path: Path) -> None:
     program = tmp_path / "harness"
     sources = [HARNESS, NATIVE / "blend_halves.c", *sorted(NATIVE.glob("kernels_*.c"))]
-    flags = ["-std=gnu11", "-O2", "-g", "-fno-math-errno", "-fno-trapping-math", f"-I{NATIVE}"]
-    flags += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    command = [compiler(name), *flags, *map(str, sources), "-lm", "-o", str(program)]
+    command = [compiler(name), *SANITIZED, "-O2", *map(str, sources), "-lm", "-o", str(program)]
     built = subprocess.run(command, capture_output=True, text=True)
     if "asan" in built.stderr and "cannot" in built.stderr:
         pytest.skip(f"{name} has no sanitizers here: {built.stderr.splitlines()[0]}")
@@ -46,6 +56,37 @@ def test_kernels_are_clean_under_the_sanitizers(name: str, tmp_path: Path) -> No
             assert float(gauss) <= 1e-6, (instructions, seed)
             assert float(combine) <= 1e-6, (instructions, seed)
             assert float(classes) <= 1e-6, (instructions, seed)
+
+
+def runtime_library(gcc: str, name: str) -> str:
+    """Where gcc has a library that programs load; some systems have only a text for the linker there."""
+    asked = subprocess.run([gcc, f"-print-file-name={name}"], capture_output=True, text=True)
+    path = Path(asked.stdout.strip())
+    if not path.is_file() or path.read_bytes()[:4] != b"\x7fELF":
+        pytest.skip(f"gcc has no {name} to load here")
+    return str(path)
+
+
+def test_operators_are_clean_under_the_sanitizers(tmp_path: Path) -> None:
+    """The tests that run the kernels in sessions once more, with a library that the sanitizers watch."""
+    gcc, library = compiler("gcc"), tmp_path / "fastcam_ops.so"
+    # The sanitizers have to be there before Python is, and so does what throws the exceptions they watch.
+    preloaded = [runtime_library(gcc, name) for name in ("libasan.so", "libubsan.so", "libstdc++.so")]
+    sources = map(str, sorted(NATIVE.glob("*.c")))
+    command = [gcc, *SANITIZED, "-O1", "-shared", "-fPIC", "-fvisibility=hidden", *sources, "-lm"]
+    built = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    options = "detect_leaks=0:allocator_may_return_null=1"  # a tensor may be refused for want of memory
+    tests = [f"tests/runtime/test_{name}.py" for name in ("native_kernels", "native_refusals", "overlay")]
+    tests += ["-k", "not has_its_kernel and not replace and not without_the_library"]  # they ask who computes
+    ran = subprocess.run(
+        [sys.executable, "-c", RUN_WITH, str(library), "-vvs", "-p", "no:cacheprovider", *tests],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LD_PRELOAD": " ".join(preloaded), "ASAN_OPTIONS": options},
+    )
+    assert ran.returncode == 0, f"{ran.stdout[-2000:]}\n{ran.stderr[:5000]}"
 
 
 @pytest.mark.parametrize("name", COMPILERS)
