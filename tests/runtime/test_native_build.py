@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -127,3 +128,13 @@ def test_with_a_compiler_one_library_is_built(tmp_path: Path) -> None:
     assert built.returncode == 0, built.stderr
     (library,) = tmp_path.glob("lib/**/fastcam_ops.*")
     assert library.parent.parts[-2:] == ("fastcam_runtime", "native")
+    nm = shutil.which("nm")
+    if nm is not None and sys.platform == "linux":
+        listed = subprocess.run([nm, "-D", "--defined-only", str(library)], capture_output=True, text=True)
+        assert {line.split()[-1] for line in listed.stdout.splitlines()} == exported()
+
+
+def exported() -> set[str]:
+    """The functions that the sources mark as exported."""
+    texts = [path.read_text() for path in (*NATIVE.glob("*.c"), *NATIVE.glob("*.h"))]
+    return {name for text in texts for name in re.findall(r"^EXPORTED [^(]*?(\w+)\(", text, re.MULTILINE)}
