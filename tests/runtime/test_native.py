@@ -25,7 +25,7 @@ def test_without_a_library_nothing_is_registered(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(native, "_LIBRARY", tmp_path / "fastcam_ops.so")
     assert native.library_path() is None
     assert not native.register(ort.SessionOptions())
-    assert "none were built" in native.status()
+    assert native.status().startswith("no compiled kernels: no fastcam_ops.so here, which installing builds")
     assert blending.load.__wrapped__() is None
 
 

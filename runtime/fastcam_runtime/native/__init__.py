@@ -86,7 +86,7 @@ def status() -> str:
     """One line for people: whether compiled kernels are there, and if not, why not."""
     path = library_path()
     if path is None:
-        return "no compiled kernels: none were built at installation (a C compiler was missing)"
+        return f"no compiled kernels: no {_LIBRARY.name} here, which installing builds with a C compiler"
     if why := _why_refused():
         return f"no compiled kernels: onnxruntime {ort.__version__} does not load them: {why}"
     return f"compiled kernels ({path.name})"
