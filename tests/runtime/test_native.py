@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import onnxruntime as ort
 import pytest
 from fastcam_runtime import native
@@ -42,3 +43,33 @@ def test_a_library_that_does_not_load_is_passed_over(monkeypatch: pytest.MonkeyP
     assert ort.__version__ in native.status()
     assert len(native.status().splitlines()) == 1
     assert blending.load.__wrapped__() is None
+
+
+@pytest.mark.skipif(blending.load() is None, reason=native.status())
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"frame": np.zeros((5, 6, 3), np.uint8)},
+        {"frame": np.zeros((5, 7, 4), np.uint8)},
+        {"frame": np.zeros((5, 7, 3), np.float32)},
+        {"levels": np.zeros((6, 7), np.uint8)},
+        {"levels": np.zeros((5, 7), np.int32)},
+        {"levels": np.zeros((7, 5), np.uint8).T},
+        {"colours": np.zeros((255, 1), np.int32)},
+        {"picture": np.zeros((4, 7, 3), np.uint8)},
+        {"picture": np.zeros((5, 7, 4), np.uint8)[..., :3]},
+    ],
+)
+def test_what_cannot_be_blended_is_refused(wrong: dict[str, np.ndarray]) -> None:
+    fitting = {
+        "frame": np.zeros((5, 7, 3), np.uint8),
+        "levels": np.zeros((5, 7), np.uint8),
+        "colours": np.zeros((256, 1), np.int32),
+        "picture": np.ones((5, 7, 3), np.uint8),
+    }
+    blend_halves = blending.load()
+    assert blend_halves is not None
+    blend_halves(**fitting)
+    assert not fitting["picture"].any()
+    with pytest.raises(ValueError, match="do not go together"):
+        blend_halves(**fitting | wrong)

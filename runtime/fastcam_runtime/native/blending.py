@@ -34,7 +34,18 @@ def load() -> BlendHalves | None:
             levels: H×W uint8 without gaps.
             colours: For each of 256 levels a BGR colour in the bytes of an int32, none of them above 128.
             picture: As the frame and apart from it, the pixels of each row side by side.
+
+        Raises:
+            ValueError: They are not like that, or not of one size.
         """
+        if not (
+            frame.shape == picture.shape == (*levels.shape, 3)
+            and frame.dtype == levels.dtype == picture.dtype == np.uint8
+            and levels.flags.c_contiguous
+            and picture.strides[1:] == (3, 1)
+            and colours.nbytes == 4 * 256
+        ):
+            raise ValueError("frame, levels, colours and picture of the blend do not go together")
         if frame.strides[1:] != (3, 1):
             frame = np.ascontiguousarray(frame)
         function(
