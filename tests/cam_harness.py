@@ -56,7 +56,7 @@ def _branch(proto: onnx.ModelProto, tap: str) -> tuple[Branch, ir.Value, ir.Valu
     model = ir.from_proto(proto)
     branch = Branch(model, model.graph.opset_imports[""])
     values = {value.name: value for node in model.graph for value in node.outputs}
-    wanted = branch.optional_input(CLASS, np.array([-1]), ("saliency_n",))
+    wanted = branch.input(CLASS, ir.DataType.INT64, ("saliency_n",), default=np.array([-1]))
     return branch, values[tap], model.graph.outputs[0], wanted
 
 
