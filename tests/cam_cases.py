@@ -145,6 +145,8 @@ CASES = [
          " t = Transpose<perm=[0,2,1]>(r)\n y = MatMul(r, t)", lambda x: x.flatten(2) @ pixels(x)),
     Case("matmul_left", "s = Constant<value_ints=[0,3,-1]>()\n r = Reshape(tap, s)\n y = MatMul(w, r)",
          lambda x, w: w @ x.flatten(2), weights={"w": (4, 3)}),
+    Case("matmul_broadcast", "m = ReduceMean<axes=[1]>(tap)\n t = Transpose<perm=[0,1,3,2]>(tap)\n"
+         " y = MatMul(m, t)", lambda x: x.mean(1, keepdim=True) @ x.transpose(2, 3)),
     # pooling
     Case("global_average_pool", "y = GlobalAveragePool(tap)", lambda x: x.mean((2, 3))),
     Case("global_max_pool", "y = GlobalMaxPool(tap)", lambda x: F.adaptive_max_pool2d(x, 1)),

@@ -17,6 +17,7 @@ from fastcam_export.cam.head import find_head
 from fastcam_export.cam.inference import infer_head
 from fastcam_export.cam.outline import outline
 from fastcam_export.graph.scores import find_logits
+from fastcam_export.taps import Tap
 
 CLASS = "saliency_class"
 
@@ -31,7 +32,10 @@ def with_class_map(
 ) -> onnx.ModelProto:
     """The model with the outputs of its own and `cam`, [N,h,w], before upsampling."""
     branch, value, scores, wanted = _branch(proto, tap)
-    cam = class_activation_map(branch, value, scores, wanted, method=method, epsilon=epsilon).value
+    features = Tap(value, "NCHW", (), "Identity", nonnegative=False, bound=None, why="named by the test")
+    cam = class_activation_map(
+        branch, features, scores, wanted, shapes={}, method=method, epsilon=epsilon
+    ).value
     if normalised:
         cam = branch.call(minmax(branch.opset), cam, name="cam/minmax")
     branch.output(cam, "cam", (None, None, None), ir.DataType.FLOAT)
@@ -42,7 +46,7 @@ def with_gradient(proto: onnx.ModelProto, tap: str) -> onnx.ModelProto:
     """The model with the output `g`, the gradient of the class's logit at the tap."""
     branch, value, scores, wanted = _branch(proto, tap)
     head = find_head(branch.model.graph, value, find_logits(scores)[0])
-    infer_head(branch.model.graph, head, (None, None, None, None))
+    infer_head(branch.model.graph, head, {value.name or "": (None, None, None, None)})
     op = Ops(branch.opset)
     gradient, of_class = head_gradient(op, head, wanted)
     assert not of_class

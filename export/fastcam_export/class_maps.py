@@ -36,8 +36,8 @@ def class_activation(
         CLASS_INPUT, ir.DataType.INT64, (canvas.batch,), default=default if optional else None
     )
     cam = class_activation_map(
-        branch, tap.value, found.ends.scores, wanted, method=options.cam, epsilon=options.cam_epsilon,
-        channels=tap.shape[1], size=size, layout=tap.layout, nonnegative=tap.nonnegative,
+        branch, tap, found.ends.scores, wanted,
+        shapes=found.shapes, method=options.cam, epsilon=options.cam_epsilon,
     )  # fmt: skip
     step = upsample(opset=branch.opset, size_from=size, size_to=canvas.size)
     large = branch.call(step, cam.value, *canvas.size_input, name="cam/upsampled")

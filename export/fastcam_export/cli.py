@@ -16,10 +16,11 @@ from .arguments import (
     default_target,
     map_options,
 )
+from .cam import CAM_METHODS
 from .demo import command as demo_command
 from .inspection import describe
 from .interruption import interrupted_once
-from .options import CAM_METHODS, CLASS_INPUTS, Options
+from .options import CLASS_INPUTS, Options
 from .tune import command as tune_command
 
 
@@ -59,7 +60,7 @@ def _add_export(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument(
         "--outputs", default="saliency_map", metavar="LIST", help=f"any of {','.join(OUTPUTS)}"
     )
-    command.add_argument("--cam", default="gradcam++", metavar="NAME", help=" | ".join(CAM_METHODS))
+    command.add_argument("--cam", default=Options.cam, metavar="NAME", help=" | ".join(CAM_METHODS))
     command.add_argument(
         "--class-input",
         default="optional",

@@ -14,6 +14,7 @@ from typing import Any
 from fastcam_runtime.contract import CLASS_OUTPUTS, OUTPUTS, RESIZE, Preprocess, output_names
 from fastcam_runtime.errors import closest
 
+from .cam import CAM_METHODS
 from .errors import GraftError
 from .labels import class_names, read_labels
 from .normalize import NORMALIZATIONS
@@ -21,7 +22,6 @@ from .statistics import COMPILED, STATISTICS, WITH_EPSILON
 
 SMALLEST_FLOAT32 = 1.2e-38
 """Numbers below this one have fewer digits, or none."""
-CAM_METHODS = ("gradcam++", "gradcam")
 CLASS_INPUTS = ("optional", "required")
 COMBINED_OUTPUTS = ("saliency_map", "fastcam", "nonclass")
 """Outputs that read the combined map."""
@@ -49,7 +49,7 @@ class Options:
     channel_share: float | Sequence[float] = 1.0
     """How much of the channels is read, for all scales or for each; 0 leaves a scale out. Anything but 1 is
     cheaper and an approximation, and the file says so. `fastcam tune` finds what is worth it."""
-    cam: str = "gradcam++"
+    cam: str = CAM_METHODS[0]
     cam_epsilon: float = 0.0
     """Added to the denominator of Grad-CAM++ as some code bases do; 0 is the textbook's formula."""
     class_input: str = "optional"

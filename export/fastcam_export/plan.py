@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import onnx_ir as ir
 
 from .bilinear import Size
+from .graph.dims import Dims
 from .graph.ends import Ends, find_ends, other_scores
 from .graph.geometry import cut_size
-from .graph.shapes import Shapes, concrete_shapes
+from .graph.shapes import Shapes, concrete_shapes, lasting_shapes
 from .load import Source
 from .load.view import view
 from .options import Options
@@ -24,13 +25,14 @@ class Plan:
     model: ir.Model
     ends: Ends
     taps: list[Tap]
+    shapes: Mapping[str, Dims]
+    """The shapes on the picture's path by tensor name, None for what may differ from picture to picture."""
     notes: tuple[str, ...] = ()
     """What the user should know of this network."""
 
     def fixed_size(self, tap: Tap) -> Size:
         """Height and width of a tap, None where the picture's are free: then the tap's are too."""
-        free = self.ends.free_size
-        return (None if free[0] is None else tap.shape[2], None if free[1] is None else tap.shape[3])
+        return _fixed_size(self.ends, tap)
 
 
 def plan(source: Source, options: Options) -> Plan:
@@ -47,7 +49,23 @@ def plan(source: Source, options: Options) -> Plan:
         taps = find_taps(ends, shapes)
     else:
         taps = named_taps(model, options.taps, ends, shapes)
-    return Plan(model, ends, taps, tuple(_notes(model, ends, shapes, options)))
+    lasting = lasting_shapes(model, shapes)
+    for tap in taps:
+        if None in lasting[tap.name]:
+            lasting[tap.name] = _lasting_dims(ends, tap)
+    return Plan(model, ends, taps, lasting, tuple(_notes(model, ends, shapes, options)))
+
+
+def _fixed_size(ends: Ends, tap: Tap) -> Size:
+    free = ends.free_size
+    return (None if free[0] is None else tap.shape[2], None if free[1] is None else tap.shape[3])
+
+
+def _lasting_dims(ends: Ends, tap: Tap) -> Dims:
+    """Of a tap it is known which of its dimensions follow those of the picture."""
+    height, width = _fixed_size(ends, tap)
+    sizes = {"N": None, "C": tap.shape[1], "H": height, "W": width}
+    return tuple(sizes[axis] for axis in tap.layout)
 
 
 def _notes(model: ir.Model, ends: Ends, shapes: Shapes, options: Options) -> Iterator[str]:

@@ -142,6 +142,92 @@ def test_free_sizes() -> None:
         assert np.isfinite(cam).all()
 
 
+def attention_pool(picture: str, *, hidden: bool) -> onnx.ModelProto:
+    """Features weighted by their softmax over the pixels, which are flattened as torch's older exporter does:
+    to a shape computed from theirs, where ONNX's inference does not follow; or to the same as a constant."""
+    random = np.random.default_rng(7)
+    shape = "s = Shape (a) c = Slice (s, first, second) t = Concat <axis=0> (c, rest)"
+    return network(
+        f"""
+        x = Conv <kernel_shape=[3,3], strides=[4,4], pads=[1,1,1,1]> (input, w)
+        a = Relu (x)
+        {shape if hidden else "t = Constant <value_ints=[0,0,-1]> ()"}
+        pixels = Reshape (a, t)
+        attention = Softmax <axis=-1> (pixels)
+        weighted = Mul (pixels, attention)
+        sum = ReduceSum <keepdims=0> (weighted, rest)
+        logits = Gemm <transB=1> (sum, w2)
+        """,
+        inputs=f"float[{picture}] input", opset=13,
+        w=random.standard_normal((16, 3, 3, 3)).astype(np.float32),
+        w2=random.standard_normal((10, 16)).astype(np.float32),
+        first=np.array([0]), second=np.array([2]), rest=np.array([-1]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("picture", ["2,3,64,64", "N,3,64,64", "N,3,H,W"])
+def test_a_head_whose_shapes_are_hidden_from_inference(picture: str) -> None:
+    """They are seen when the network is run, once. What is free there may have any size later."""
+    hidden = session(graft(attention_pool(picture, hidden=True), outputs=["cam"]))
+    plain = session(graft(attention_pool(picture, hidden=False), outputs=["cam"]))
+    sizes = {"2": [(2, 3, 64, 64)], "N": [(1, 3, 64, 64), (3, 3, 64, 64)]}[picture[0]]
+    for size in [*sizes, *([(2, 3, 40, 96)] if "H" in picture else [])]:
+        x = np.random.default_rng(1).standard_normal(size).astype(np.float32)
+        classes = range(3, 3 + len(x))
+        expected = run(plain, x, *classes)["saliency_cam"]
+        assert expected.max(axis=(1, 2)) == pytest.approx(1)
+        np.testing.assert_allclose(run(hidden, x, *classes)["saliency_cam"], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("picture", ["2,3,64,64", "N,3,64,64"])
+def test_hidden_shapes_that_are_not_what_they_look_like(picture: str) -> None:
+    """A pool and a linear layer, but each class is made of one half of the channels: it has no row of its own
+    in the layer. Where the batch is free, all that is known of what lies between is that it has two axes."""
+    computed = """
+        s = Shape (pooled) n = Slice (s, i0, i1) c = Slice (s, i1, i2) half = Div (c, i2)
+        t = Concat <axis=0> (rest, half) u = Concat <axis=0> (n, rest)
+        """
+    constant = "t = Constant <value_ints=[-1,8]> () u = Constant <value_ints=[-1,10]> ()"
+    random = np.random.default_rng(7)
+    weights = {name: random.uniform(size=shape).astype(np.float32)
+               for name, shape in {"w": (16, 3, 3, 3), "w8": (8, 5)}.items()}  # fmt: skip
+    x, maps = pictures(2), []
+    for shapes in (computed, constant):
+        model = network(
+            f"""
+            x = Conv <kernel_shape=[3,3], strides=[4,4], pads=[1,1,1,1]> (input, w)
+            a = Relu (x)
+            pooled = GlobalAveragePool (a)
+            {shapes}
+            halves = Reshape (pooled, t)
+            each = MatMul (halves, w8)
+            both = Reshape (each, u)
+            logits = Softmax (both)
+            """,
+            inputs=f"float[{picture}] input", opset=13, **weights,
+            i0=np.array([0]), i1=np.array([1]), i2=np.array([2]), rest=np.array([-1]),
+        )  # fmt: skip
+        maps.append(run(session(graft(model, outputs=["cam"])), x, 1, 8)["saliency_cam"])
+    assert maps[1].max(axis=(1, 2)) == pytest.approx(1)
+    np.testing.assert_allclose(maps[0], maps[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+@pytest.mark.parametrize("picture", ["1,3,64,64", "N,3,64,64", "N,3,H,W"])
+def test_other_heads_take_one_class_per_image(picture: str, hidden: bool) -> None:
+    """Three classes for one image are an error, and no map of their sum; one class serves all images."""
+    model = session(graft(attention_pool(picture, hidden=hidden), outputs=["cam"]))
+    with pytest.raises(Exception, match=r"saliency_class|SelectClass"):
+        run(model, pictures(1), 1, 2, 3)
+    if picture.startswith("N"):
+        x = pictures(3)
+        np.testing.assert_array_equal(
+            run(model, x, 4)["saliency_cam"], run(model, x, 4, 4, 4)["saliency_cam"]
+        )
+        with pytest.raises(Exception, match="SelectClass"):
+            run(model, x, 1, 2)
+
+
 def test_a_head_with_an_unknown_operator_names_it_and_what_still_works() -> None:
     model = small_cnn()
     model.graph.node[-1].output[0] = "raw"

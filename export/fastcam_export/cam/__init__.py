@@ -7,6 +7,7 @@ computed already.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import onnx_ir as ir
@@ -14,11 +15,12 @@ from fastcam_runtime.errors import closest
 from fastcam_runtime.scores import are_class_scores
 
 from ..authoring import Ops
-from ..bilinear import Size
 from ..branch import Branch
 from ..errors import GraftError
+from ..graph.dims import Dims, known_dims
 from ..graph.scores import find_logits
 from ..tapping import channels_first, float_activation, tapped
+from ..taps import Tap
 from .closed_form import find_closed_form, gap_gradcam, gap_gradcam_plus_plus
 from .gradcam import Features, gradcam, gradcam_plus_plus
 from .gradient import head_gradient
@@ -26,13 +28,11 @@ from .head import Head, find_head
 from .inference import infer_head
 from .linear_layer import LinearLayer
 from .outline import outline
-from .rules import supported_operators
 from .selection import class_channel, minmax, select_class
-from .site import static_dims
 
-__all__ = ["METHODS", "class_activation_map", "minmax", "select_class", "supported_operators"]
+__all__ = ["CAM_METHODS", "class_activation_map", "minmax", "select_class"]
 
-METHODS = ("gradcam++", "gradcam")
+CAM_METHODS = ("gradcam++", "gradcam")
 """The names that `class_activation_map` takes; the first is the default."""
 
 
@@ -47,48 +47,44 @@ class ClassActivationMap:
 
 def class_activation_map(
     branch: Branch,
-    tap: ir.Value,
+    tap: Tap,
     scores: ir.Value,
     wanted_class: ir.Value,
     *,
-    method: str = METHODS[0],
-    epsilon: float = 0.0,
-    channels: int | None = None,
-    size: Size = (None, None),
-    layout: str = "NCHW",
-    nonnegative: bool = False,
+    shapes: Mapping[str, Dims],
+    method: str,
+    epsilon: float,
 ) -> ClassActivationMap:
     """Grow the class activation map of one class per image.
 
     Args:
         branch: Gets the nodes `fastcam/cam/…` and the functions that they call.
-        tap: The features A, [N,C,h,w] or [N,h,w,C].
+        tap: Where the features A are.
         scores: The class scores, N×classes, with axes of length 1 or without. A final Softmax, LogSoftmax or
             Sigmoid is looked through: the gradient is that of the logit.
         wanted_class: int64 [N] or [1]: the class, or −1 for the class with the highest score.
-        method: One of `METHODS`.
+        shapes: What is known of the shapes between tap and scores, by name; see `infer_head`.
+        method: One of `CAM_METHODS`.
         epsilon: Added to the denominator of Grad-CAM++'s α: 0 in the paper, 1e-7 and 1e-6 elsewhere.
-        channels: The tap's C; None where it is free. Used, like `size`, where inference does not find it.
-        size: The tap's h and w, None where one is free.
-        layout: The tap's, `NCHW` or `NHWC`.
-        nonnegative: Whether the tap is known to have no negative values, which saves a few nodes.
 
     Raises:
         GraftError: The scores do not follow from the tap, or follow through an operator without a rule;
             or there is more than one of them per class, as in a segmentation.
     """
-    if method not in METHODS:
-        raise GraftError(f"no class map named '{method}'{closest(method, METHODS)}")
+    if method not in CAM_METHODS:
+        raise GraftError(f"no class map named '{method}'{closest(method, CAM_METHODS)}")
     logits, _ = find_logits(scores)
-    head = find_head(branch.model.graph, tap, logits)
-    dims = {"N": None, "C": channels, "H": size[0], "W": size[1]}
-    infer_head(branch.model.graph, head, [dims[axis] for axis in layout])
-    _check_scores(scores, static_dims(logits), (static_dims(tap) or (None,))[0])
-    known = Features(_fixed_size(tap, layout), nonnegative)
+    head = find_head(branch.model.graph, tap.value, logits)
+    infer_head(branch.model.graph, head, shapes)
+    _check_scores(scores, known_dims(logits), (known_dims(tap.value) or (None,))[0])
+    known = Features(_fixed_size(tap), tap.nonnegative)
+    layer = find_closed_form(head, tap.layout)
+    # A fixed number of classes is declared, and checked before anything runs.
+    checked = layer is None and None in (known_dims(wanted_class) or (None,))
+    step = select_class(branch.opset, logits, one_per_image=checked)
     values = float_activation(branch, logits, "cam/logits")
-    selected = branch.call(select_class(branch.opset, logits), wanted_class, values, name="cam/class")
-    layer = find_closed_form(head, layout)
-    features = tapped(branch, tap, layout, "cam")
+    selected = branch.call(step, wanted_class, values, name="cam/class")
+    features = tapped(branch, tap.value, tap.layout, "cam")
     if layer is not None:
         value = _closed_form(branch, features, layer, selected, method, epsilon, known)
         return ClassActivationMap(value, any_classes=True)
@@ -96,7 +92,7 @@ def class_activation_map(
     if of_class:
         features = branch.call(class_channel(branch.opset), features, selected, name="cam/channel")
     else:
-        gradient = channels_first(branch, gradient, layout, "cam/gradient")
+        gradient = channels_first(branch, gradient, tap.layout, "cam/gradient")
     if method == "gradcam":
         step = gradcam(branch.opset, known)
     else:
@@ -104,17 +100,17 @@ def class_activation_map(
     return ClassActivationMap(branch.call(step, features, gradient, name="cam/map"), any_classes=False)
 
 
-def _check_scores(scores: ir.Value, dims: tuple[int | None, ...] | None, batch: int | None) -> None:
-    if dims is None:
-        return
+def _check_scores(scores: ir.Value, dims: Dims | None, batch: int | None) -> None:
+    if dims is None or (len(dims) > 2 and not any(dims)):
+        return  # nothing is known of them
     one_per_picture = len(dims) > 1 and (None in (dims[0], batch) or dims[0] == batch)
     if not one_per_picture or not are_class_scores(dims[1:]):
         shape = "×".join("?" if d is None else str(d) for d in dims)
         raise GraftError(f"no class map: '{scores.name}' is {shape}, not one score per class (N×classes)")
 
 
-def _fixed_size(tap: ir.Value, layout: str) -> tuple[int, int] | None:
-    dims = dict(zip(layout, static_dims(tap) or (), strict=False))
+def _fixed_size(tap: Tap) -> tuple[int, int] | None:
+    dims = dict(zip(tap.layout, known_dims(tap.value) or (), strict=False))
     height, width = dims.get("H"), dims.get("W")
     return None if height is None or width is None else (height, width)
 

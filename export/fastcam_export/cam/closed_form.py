@@ -11,12 +11,12 @@ import math
 import onnx_ir as ir
 
 from ..authoring import Ops, Step, make_function
+from ..graph.dims import known_dims
 from ..graph.scores import FORMAL
 from .gradcam import Features, alpha_relu, weighted_sum, with_epsilon
 from .head import Head
 from .linear_layer import LinearLayer, linear_layer
 from .rules.reductions import reduced_axes
-from .site import static_dims
 
 BETWEEN = FORMAL - {"Transpose"}
 """What may stand between the pool and the linear layer, and behind the layer, changing no value."""
@@ -81,7 +81,7 @@ def _is_global_mean(node: ir.Node, layout: str) -> bool:
     if node.op_type == "GlobalAveragePool":
         return layout == "NCHW"
     source = node.inputs[0]
-    dims = None if source is None else static_dims(source)
+    dims = None if source is None else known_dims(source)
     if dims is None or len(dims) != 4:
         return False
     if node.op_type == "ReduceMean":
@@ -95,5 +95,7 @@ def _is_global_mean(node: ir.Node, layout: str) -> bool:
 
 def _counts_classes(logits: ir.Value, value: ir.Value) -> bool:
     """Whether `value` holds the classes along axis 1 and nothing else, as the logits do."""
-    a, b = static_dims(logits), static_dims(value)
-    return a is not None and b is not None and a[1:2] == b[1:2] and set(a[2:] + b[2:]) <= {1}
+    a, b = known_dims(logits), known_dims(value)
+    if a is None or b is None or len(a) < 2 or a[1] is None:
+        return False
+    return a[1:2] == b[1:2] and set(a[2:] + b[2:]) <= {1}

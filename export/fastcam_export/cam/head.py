@@ -21,7 +21,6 @@ NO_GRADIENT = frozenset(
 class Head:
     """The part of a network that the gradient of a class score passes through."""
 
-    tap: ir.Value
     twins: tuple[ir.Value, ...]
     """The tap, and the same tensor dequantised once more for another reader."""
     logits: ir.Value
@@ -51,7 +50,7 @@ def find_head(graph: ir.Graph, tap: ir.Value, logits: ir.Value) -> Head:
         if not path.isdisjoint(node.outputs):
             path.update(dependent.intersection(inputs_of(node)))
             nodes.append(node)
-    return Head(tap, tuple(twins), logits, frozenset(path), tuple(nodes))
+    return Head(tuple(twins), logits, frozenset(path), tuple(nodes))
 
 
 def _twins(tap: ir.Value) -> list[ir.Value]:

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-import onnx
 import onnx_ir as ir
 
+from ..graph.dims import Dims
 from ..graph.dominators import inputs_of
+from ..graph.inference import infer
 from .head import Head
 
-SMALL = 1024
-"""Initializers up to this many elements may hold a shape, so inference sees their values."""
 
-
-def infer_head(graph: ir.Graph, head: Head, tap_shape: Sequence[int | None]) -> None:
+def infer_head(graph: ir.Graph, head: Head, shapes: Mapping[str, Dims]) -> None:
     """Set the shapes and types that the values between tap and logits, and their weights, lack.
 
     Args:
         graph: The model's graph; only shapes and types of its values change.
         head: What lies between the tap and the logits.
-        tap_shape: The tap's shape where inference does not get that far, None for free dimensions.
+        shapes: What is known of the path by its tensors' names, None for free dimensions. It counts before
+            inference where no dimension is free, and else where inference does not get that far.
     """
+    seen = {value: dims for value in head.path if (dims := shapes.get(value.name or "")) is not None}
+    fixed = {value: dims for value, dims in seen.items() if None not in dims}
+    for value, dims in fixed.items():
+        value.shape = ir.Shape(dims)
     values = head.path.union(*(inputs_of(node) for node in head.nodes))
     if all(value.shape is not None and value.dtype is not None for value in values):
         return
     nodes = _ancestors(graph, head.logits)
-    _fill(graph, nodes, [])
-    if any(value.shape is None for value in head.path):
-        for value in head.twins:
-            value.shape = value.shape or ir.Shape(tap_shape)
-        _fill(graph, nodes, [value for value in head.twins if value.dtype is not None])
+    _fill(graph, nodes, fixed)
+    tap = head.twins[0]
+    if tap in seen and any(value.shape is None for value in head.path):
+        again = dict.fromkeys(head.twins, seen[tap])
+        _enter(again)
+        _fill(graph, nodes, again)
+        _enter(seen)
 
 
 def _ancestors(graph: ir.Graph, value: ir.Value) -> list[ir.Node]:
@@ -43,28 +48,20 @@ def _ancestors(graph: ir.Graph, value: ir.Value) -> list[ir.Node]:
     return nodes[::-1]
 
 
-def _fill(graph: ir.Graph, nodes: Sequence[ir.Node], declared: Sequence[ir.Value]) -> None:
-    """Infer over `nodes` without their weights, and enter what was found in the values that lack it."""
-    proto = onnx.GraphProto(name="head")
-    proto.node.extend(ir.to_proto(node) for node in nodes)
-    proto.input.extend(ir.to_proto(value) for value in graph.inputs if value.name not in graph.initializers)
-    proto.value_info.extend(ir.to_proto(value) for value in declared)
-    for name, value in graph.initializers.items():
-        tensor = value.const_value
-        if tensor is not None and tensor.size <= SMALL:
-            proto.initializer.append(ir.to_proto(tensor))
-        elif tensor is not None:
-            dims = [int(d) for d in tensor.shape.numpy()]
-            proto.input.append(onnx.helper.make_tensor_value_info(name, tensor.dtype.value, dims))
-    opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in graph.opset_imports.items()]
-    model = onnx.helper.make_model(proto, opset_imports=opsets)
-    try:
-        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except onnx.shape_inference.InferenceError:
-        return  # the rules say what they miss
-    found = {info.name: ir.from_proto(info) for info in inferred.graph.value_info}
+def _fill(graph: ir.Graph, nodes: Sequence[ir.Node], known: Mapping[ir.Value, Dims]) -> None:
+    """Infer over `nodes`, and enter what was found in the values that lack it."""
+    found = infer(graph, nodes, known)
     for value in (value for node in nodes for value in node.outputs):
-        known = found.get(value.name or "")
-        if known is not None:
-            value.shape = value.shape or known.shape
-            value.dtype = value.dtype or known.dtype
+        inferred = found.get(value.name or "")
+        if inferred is None:
+            continue
+        if value.shape is None:
+            value.shape = inferred.shape
+        if value.type is None:
+            value.type = inferred.type
+
+
+def _enter(known: Mapping[ir.Value, Dims]) -> None:
+    for value, dims in known.items():
+        if value.shape is None:
+            value.shape = ir.Shape(dims)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from ..authoring import Ops
-from .site import constant_behind, dequantizer, static_dims
+from ..graph.dims import known_dims
+from .site import constant_behind, dequantizer
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def linear_layer(value: ir.Value, path: frozenset[ir.Value]) -> LinearLayer | No
 
 
 def _is_pointwise(node: ir.Node, weight: ir.Value) -> bool:
-    dims, attributes = static_dims(weight), node.attributes
+    dims, attributes = known_dims(weight), node.attributes
     return (
         dims is not None
         and set(dims[2:]) == {1}

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from ..authoring import Ops
+from ..graph.dims import Dims, known_dims
 from .head import Head
 from .linear_layer import linear_layer
 from .rules import apply_rule
 from .rules.reductions import reduced_axes
-from .site import ForwardOfClass, Site, static_dims
+from .site import ForwardOfClass, Site
 
 PER_ELEMENT = frozenset(
     {"Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear", "Neg"}
@@ -75,7 +76,7 @@ def dense(op: Ops, value: ir.Value, g: ir.Value | None, class_index: ir.Value) -
 
 def _classes(logits: ir.Value) -> int | None:
     """The number of classes where they are counted by axis 1 and alone, else None."""
-    dims = static_dims(logits)
+    dims = known_dims(logits)
     return dims[1] if dims is not None and len(dims) > 1 and set(dims[2:]) <= {1} else None
 
 
@@ -102,13 +103,13 @@ def _step(op: Ops, value: ir.Value, g: ir.Value, forward: ForwardOfClass, classe
     if len(ways) != 1:
         return None
     site = Site(op, node, ways[0], node.outputs.index(value), g, forward)
-    dims = static_dims(site.source)
+    dims = known_dims(site.source)
     if dims is None or len(dims) < 2 or dims[1] != classes or not _stays_with_class(site, dims):
         return None
     return site
 
 
-def _stays_with_class(site: Site, dims: tuple[int | None, ...]) -> bool:
+def _stays_with_class(site: Site, dims: Dims) -> bool:
     op_type = site.node.op_type
     if op_type in PER_ELEMENT or op_type in POOLING:
         return site.index == 0
@@ -119,6 +120,6 @@ def _stays_with_class(site: Site, dims: tuple[int | None, ...]) -> bool:
         return site.index == 0 and len(axes) > 0 and min(axes) > 1
     if op_type in ("Add", "Sub"):
         other = site.node.inputs[1 - site.index]
-        other_dims = None if other is None else static_dims(other)
+        other_dims = None if other is None else known_dims(other)
         return other_dims is not None and len(other_dims) <= len(dims)
     return False

@@ -6,19 +6,20 @@ import numpy as np
 import onnx_ir as ir
 
 from ..authoring import Ops, Step, make_function
-from .site import static_dims
+from ..graph.dims import known_dims
 
 ROUNDING = 1e-6
 """A map that varies by less, relative to its largest value, is constant: upsampling rounds that much."""
 
 
-def select_class(opset: int, logits: ir.Value) -> Step:
+def select_class(opset: int, logits: ir.Value, *, one_per_image: bool) -> Step:
     """From `saliency_class` [N] or [1] and the logits N×classes(×1×1) to the class of each image, int64 [N].
 
     A negative number asks for the class with the highest score, a number beyond the last class gives
-    the last one.
+    the last one. With `one_per_image` several classes for one image are an error of the run; without it
+    they are all given, [classes].
     """
-    dims = static_dims(logits)
+    dims = known_dims(logits)
     classes = dims[1] if dims is not None and len(dims) == 2 else None
 
     def body(op: Ops, wanted: ir.Value, scores: ir.Value) -> ir.Value:
@@ -28,7 +29,8 @@ def select_class(opset: int, logits: ir.Value) -> Step:
         else:
             last = op.const(classes - 1)
         highest = op.ArgMax(scores, axis=1, keepdims=0)
-        return op.Where(op.Less(wanted, 0), highest, op.Min(wanted, last))
+        selected = op.Where(op.Less(wanted, 0), highest, op.Min(wanted, last))
+        return op.Reshape(selected, op.Shape(highest)) if one_per_image else selected
 
     doc = "The wanted class, or the one with the highest score where −1 is wanted."
     return Step(make_function("SelectClass", opset, ["wanted", "scores"], body, output="class", doc=doc))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import onnx_ir as ir
 from ..authoring import Ops
 from ..errors import GraftError
 from ..graph.constants import constant
+from ..graph.dims import Dims, fixed_dims, known_dims
 
 STILL_WORKS = "saliency_map works without class maps"
 
@@ -130,22 +131,20 @@ class Site:
             raise self.refuse(f"the rank of '{self.source.name}' is unknown")
         return len(self.x.shape)
 
-    def dims(self) -> tuple[int | None, ...]:
+    def dims(self) -> Dims:
         """The shape of `x`, None for each free dimension."""
         self.rank()
-        return static_dims(self.x) or ()
+        return known_dims(self.x) or ()
 
     def shape(self) -> ir.Value:
         """The shape of `x` as a tensor."""
-        dims = static_dims(self.x)
-        if dims is not None and None not in dims:
-            return self.op.const(np.array(dims, np.int64))
-        return self.op.Shape(self.x)
+        dims = fixed_dims(self.x)
+        return self.op.Shape(self.x) if dims is None else self.op.const(np.array(dims, np.int64))
 
     def reshape(self, g: ir.Value) -> ir.Value:
         """`g` in the shape of `x`, which has as many elements."""
-        dims = static_dims(self.x)
-        if dims is not None and dims.count(None) == 1 and 0 not in dims:
+        dims = known_dims(self.x)
+        if dims is not None and dims.count(None) == 1:
             target = self.op.const(np.array([-1 if d is None else d for d in dims], np.int64))
         else:
             target = self.shape()
@@ -153,8 +152,10 @@ class Site:
 
     def sum_to(self, g: ir.Value) -> ir.Value:
         """`g`, of the node's broadcast shape, summed to the shape of `x`."""
-        others = [v for i, v in enumerate(self.node.inputs) if i != self.index and v is not None]
-        return g if all(_fits_into(other, self.source) for other in others) else self.sum_repeated(g)
+        others = [v.shape for i, v in enumerate(self.node.inputs) if i != self.index and v is not None]
+        own = self.source.shape
+        fit = own is not None and all(o is not None and fits_into(list(o), list(own)) for o in others)
+        return g if fit else self.sum_repeated(g)
 
     def sum_repeated(self, g: ir.Value) -> ir.Value:
         """`g` summed over the axes that `x` does not have, or has as 1; all found at run time."""
@@ -165,13 +166,6 @@ class Site:
         return op.Reshape(total, shape)
 
 
-def static_dims(value: ir.Value) -> tuple[int | None, ...] | None:
-    """The dimensions of `value`, None for a free one; None where even the rank is unknown."""
-    if value.shape is None:
-        return None
-    return tuple(dim if isinstance(dim, int) else None for dim in value.shape)
-
-
 def constant_behind(value: ir.Value | None) -> np.ndarray | None:
     """The constant that `value` is, also where exporters share it through an Identity."""
     while value is not None and (node := value.producer()) is not None and node.op_type == "Identity":
@@ -179,12 +173,10 @@ def constant_behind(value: ir.Value | None) -> np.ndarray | None:
     return constant(value)
 
 
-def _fits_into(other: ir.Value, x: ir.Value) -> bool:
-    """Whether it is certain that broadcasting with `other` leaves the shape of `x` as it is."""
-    if other.shape is None or x.shape is None or len(other.shape) > len(x.shape):
-        return False
-    pairs = zip(reversed(list(other.shape)), reversed(list(x.shape)), strict=False)
-    return all(a == 1 or (a == b and _named(a)) for a, b in pairs)
+def fits_into(other: Sequence[int | ir.SymbolicDim], x: Sequence[int | ir.SymbolicDim]) -> bool:
+    """Whether it is certain that broadcasting with dimensions `other` leaves `x` as it is."""
+    pairs = zip(reversed(other), reversed(x), strict=False)
+    return len(other) <= len(x) and all(a == 1 or (a == b and _named(a)) for a, b in pairs)
 
 
 def _named(dim: int | ir.SymbolicDim) -> bool:

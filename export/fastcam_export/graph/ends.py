@@ -9,7 +9,7 @@ import onnx_ir as ir
 from fastcam_runtime.errors import closest
 
 from ..errors import GraftError
-from .dims import declared_dims
+from .dims import Dims, known_dims
 from .dominators import data_path
 from .scores import holds_no_numbers
 
@@ -44,7 +44,7 @@ class Ends:
     @property
     def free_size(self) -> tuple[int | None, int | None]:
         """Height and width where the model fixes them, None where they are free."""
-        dims = declared_dims(self.image) or [None] * 4
+        dims = known_dims(self.image) or (None,) * 4
         height, width = dims[2:] if self.layout == "NCHW" else dims[1:3]
         return height, width
 
@@ -132,12 +132,12 @@ def _show(value: ir.Value) -> str:
 def _layout_and_shape(
     image: ir.Value, asked: Sequence[int] | None, path: list[ir.Node]
 ) -> tuple[str, tuple[int, int, int, int]]:
-    dims = declared_dims(image) or [None] * 4
+    dims = known_dims(image) or (None,) * 4
     if asked is not None:
         if any(have not in (None, want) for have, want in zip(dims, asked, strict=True)):
             listed = ",".join(map(str, asked))
             raise GraftError(f"input shape {listed} contradicts '{image.name}', which is {_show(image)}")
-        dims = list(asked)
+        dims = tuple(asked)
     layout = _layout(dims, path)
     channel = 1 if layout == "NCHW" else 3
     default = [1, DEFAULT_SIZE, DEFAULT_SIZE, DEFAULT_SIZE]
@@ -146,7 +146,7 @@ def _layout_and_shape(
     return layout, (n, a, b, c)
 
 
-def _layout(dims: list[int | None], path: list[ir.Node]) -> str:
+def _layout(dims: Dims, path: list[ir.Node]) -> str:
     """A picture has few channels; where the dimensions do not tell, a Transpose in front does."""
     few = (1, 3, 4)
     if dims[1] in few and dims[3] not in few:

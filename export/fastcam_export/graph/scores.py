@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 from fastcam_runtime.scores import are_class_scores, class_count
 
-from .dims import declared_dims
+from .dims import known_dims
 
 FINAL = {"Softmax": "probabilities", "Sigmoid": "probabilities", "LogSoftmax": "logits"}
 """What a network may end in behind its logits, and what its scores are then: the softmax of logarithms of
@@ -42,7 +42,7 @@ def find_logits(scores: ir.Value) -> tuple[ir.Value, str]:
 
 def describe_scores(scores: ir.Value) -> str:
     """`logits` or `probabilities`, or what the output has instead of one value per class."""
-    sizes = declared_dims(scores)
+    sizes = known_dims(scores) or ()
     if holds_no_numbers(scores):
         return f"of {scores.dtype}, no scores: no labels, no class maps"
     if are_class_scores(sizes[1:]):
@@ -53,7 +53,7 @@ def describe_scores(scores: ir.Value) -> str:
 
 def count_classes(scores: ir.Value) -> int | None:
     """How many classes there are; None where that is free, and where there is no score per class."""
-    return class_count(declared_dims(scores))
+    return class_count(known_dims(scores) or ())
 
 
 def holds_no_numbers(value: ir.Value) -> bool:

@@ -14,11 +14,10 @@ from fastcam_runtime.session import WEIGHTS_FOLDER
 
 from ..errors import GraftError
 from ..load.messages import external_tensors
+from .dims import Dims, fixed_dims
 from .ends import Ends
 from .feeds import make_feeds
-
-SMALL = 1024
-"""Initializers up to this many elements may hold a shape, so inference sees their values."""
+from .inference import infer
 
 Shapes = dict[str, tuple[int, ...]]
 Found = dict[str, tuple[ir.DataType, tuple[int, ...]]]
@@ -42,52 +41,26 @@ def concrete_shapes(model: ir.Model, ends: Ends, folder: Path | None = None) -> 
     return {name: shape for name, (_, shape) in found.items()}
 
 
+def lasting_shapes(model: ir.Model, shapes: Shapes) -> dict[str, Dims]:
+    """What the shapes for one picture say of those for any other that the model takes.
+
+    All of it where no input has a free dimension. Else only how many dimensions there are: a free height,
+    width or batch may come back in any of them.
+    """
+    inputs = [value for value in model.graph.inputs if not value.is_initializer()]
+    if all(fixed_dims(value) is not None for value in inputs):
+        return dict(shapes)
+    return {name: (None,) * len(shape) for name, shape in shapes.items()}
+
+
 def _inferred(model: ir.Model, ends: Ends) -> Found:
-    skeleton = _skeleton(model, ends)
-    try:
-        inferred = onnx.shape_inference.infer_shapes(skeleton, data_prop=True)
-    except onnx.shape_inference.InferenceError:
-        return {}
-    found: Found = {}
-    for info in (*inferred.graph.input, *inferred.graph.value_info, *inferred.graph.output):
-        if info.type.tensor_type.HasField("shape"):
-            dims = tuple(d.dim_value for d in info.type.tensor_type.shape.dim)
-            if all(dims):
-                found[info.name] = (ir.DataType(info.type.tensor_type.elem_type), dims)
+    assert ends.image.dtype is not None
+    found: Found = {ends.image.name or "": (ends.image.dtype, ends.shape)}
+    for name, value in infer(model.graph, model.graph, {ends.image: ends.shape}).items():
+        shape = fixed_dims(value)
+        if shape is not None and value.dtype is not None:
+            found[name] = (value.dtype, shape)
     return found
-
-
-def _skeleton(model: ir.Model, ends: Ends) -> onnx.ModelProto:
-    """The model without its weights: large initializers become inputs of their shape."""
-    graph = onnx.GraphProto(name="skeleton")
-    graph.node.extend(ir.to_proto(node) for node in model.graph)
-    for value in model.graph.inputs:
-        info = ir.to_proto(value)
-        if value is ends.image:
-            _set_shape(info, ends.shape)
-        graph.input.append(info)
-    listed = {value.name for value in model.graph.inputs}
-    for name, value in model.graph.initializers.items():
-        tensor = value.const_value
-        if tensor is None:
-            continue
-        if tensor.size <= SMALL:
-            graph.initializer.append(ir.to_proto(tensor))
-        elif name not in listed:
-            dims = [int(d) for d in tensor.shape.numpy()]
-            graph.input.append(onnx.helper.make_tensor_value_info(name, tensor.dtype.value, dims))
-    for value in model.graph.outputs:
-        # The declared shape of an output may name free dimensions; inference finds it anew.
-        element = value.dtype.value if value.dtype is not None else onnx.TensorProto.FLOAT
-        graph.output.append(onnx.helper.make_tensor_value_info(value.name or "", element, None))
-    opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in model.opset_imports.items()]
-    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=max(model.ir_version, 4))
-
-
-def _set_shape(info: onnx.ValueInfoProto, shape: tuple[int, ...]) -> None:
-    del info.type.tensor_type.shape.dim[:]
-    for size in shape:
-        info.type.tensor_type.shape.dim.add().dim_value = size
 
 
 def _find_weights(proto: onnx.ModelProto, folder: Path) -> str:

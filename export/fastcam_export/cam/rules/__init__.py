@@ -8,9 +8,9 @@ Activations prefer their output `y`: where onnxruntime fuses them, `x` does not 
 from __future__ import annotations
 
 from . import activations, arithmetic, gathering, linear, normalizations, pooling, reductions, shapes
-from .registry import apply_rule, rule, supported_operators
+from .registry import apply_rule, rule
 
-__all__ = ["apply_rule", "rule", "supported_operators"]
+__all__ = ["apply_rule", "rule"]
 
 # Importing a family enters its rules in the table.
 _FAMILIES = (activations, arithmetic, gathering, linear, normalizations, pooling, reductions, shapes)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from ..site import Site, static_dims
+from ...graph.dims import known_dims
+from ..site import Site, fits_into
 from .registry import rule
 from .window import spread_windows, window_of
 
@@ -31,8 +32,8 @@ def gemm(at: Site) -> ir.Value:
 
 def _sum_to_bias(at: Site, g: ir.Value) -> ir.Value:
     """C broadcasts to the shape of the product; A and B do not take part in that."""
-    dims = static_dims(at.node.outputs[0])
-    if dims is not None and dims == static_dims(at.source) and None not in dims:
+    dims = known_dims(at.node.outputs[0])
+    if dims is not None and dims == known_dims(at.source) and None not in dims:
         return g
     raise at.refuse("its C depends on the picture and is broadcast")
 
@@ -56,23 +57,20 @@ def matmul(at: Site) -> ir.Value:
 
 def _sum_batch(at: Site, g: ir.Value) -> ir.Value:
     """Sum over the batch dimensions that `x` does not have or has as 1."""
-    other = at.node.inputs[1 - at.index]
-    assert other is not None
-    batch, own = (static_dims(other) or ())[:-2], at.dims()[:-2]
-    if len(batch) <= len(own) and all(
-        b == 1 or b == o for b, o in zip(reversed(batch), reversed(own), strict=False)
-    ):
+    a, b = (list(v.shape)[:-2] for v in at.node.inputs if v is not None and v.shape is not None)
+    batch, own = (b, a) if at.index == 0 else (a, b)
+    if fits_into(batch, own):
         return g
-    if len(own) > 0:
-        raise at.refuse("its batch dimensions are broadcast")
-    return at.op.reduce("ReduceSum", g, range(len(batch)), keepdims=False)
+    if not own:
+        return at.op.reduce("ReduceSum", g, range(len(batch)), keepdims=False)
+    return at.sum_repeated(g)
 
 
 @rule("Conv")
 def conv(at: Site) -> ir.Value:
     weight = at.input(1)
     assert weight is not None
-    dims = static_dims(weight)
+    dims = known_dims(weight)
     if dims is None or None in dims[2:]:
         raise at.refuse("the shape of its weights is unknown")
     window = window_of(at, [d for d in dims[2:] if d is not None])

@@ -11,7 +11,8 @@ from ..site import Site
 Rule = Callable[[Site], ir.Value]
 ANY = -1
 
-_RULES: dict[str, tuple[Rule, int]] = {}
+RULES: dict[str, tuple[Rule, int]] = {}
+"""By operator, with the number of inputs that the rule is for."""
 
 
 def rule(*op_types: str, inputs: int = 1) -> Callable[[Rule], Rule]:
@@ -19,7 +20,7 @@ def rule(*op_types: str, inputs: int = 1) -> Callable[[Rule], Rule]:
 
     def enter(function: Rule) -> Rule:
         for op_type in op_types:
-            _RULES[op_type] = (function, inputs)
+            RULES[op_type] = (function, inputs)
         return function
 
     return enter
@@ -32,15 +33,10 @@ def apply_rule(site: Site) -> ir.Value:
         GraftError: The operator has no rule, or none for this input or these attributes.
     """
     node = site.node
-    if node.domain not in ("", "ai.onnx") or node.op_type not in _RULES:
+    if node.domain not in ("", "ai.onnx") or node.op_type not in RULES:
         domain = f" of domain '{node.domain}'" if node.domain else ""
         raise site.refuse(f"there is no rule for this operator{domain}")
-    function, inputs = _RULES[node.op_type]
+    function, inputs = RULES[node.op_type]
     if inputs != ANY and site.index >= inputs:
         raise site.refuse(f"its input '{site.source.name}' depends on the picture")
     return function(site)
-
-
-def supported_operators() -> tuple[str, ...]:
-    """The operators that a head may consist of."""
-    return tuple(sorted(_RULES))

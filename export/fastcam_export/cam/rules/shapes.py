@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import onnx_ir as ir
 
-from ..site import Site, static_dims
+from ...graph.dims import known_dims
+from ..site import Site
 from .registry import ANY, rule
 
 
@@ -73,7 +74,7 @@ def pad(at: Site) -> ir.Value:
 
 
 def _length(at: Site, value: ir.Value | None, axis: int) -> int:
-    dims = None if value is None else static_dims(value)
+    dims = None if value is None else known_dims(value)
     length = None if dims is None else dims[axis]
     if length is None:
         raise at.refuse(f"the length of axis {axis} is free")
