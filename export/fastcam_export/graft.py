@@ -45,7 +45,6 @@ class Grafted:
 
     proto: onnx.ModelProto
     metadata: Metadata
-    taps: list[Tap]
     notes: tuple[str, ...]
 
 
@@ -69,7 +68,7 @@ def graft_branch(source: Source, options: Options) -> Grafted:
     if options.inline:
         _inline(branch)
     branch.append_to(source.proto, {METADATA_KEY: metadata.to_json()})
-    return Grafted(source.proto, metadata, scales.taps, (*source.notes, *found.notes, *options.notes))
+    return Grafted(source.proto, metadata, (*source.notes, *found.notes, *options.notes))
 
 
 def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None:
