@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import onnx_ir as ir
 
 from .branch import Branch
@@ -26,24 +29,44 @@ def channels_first(branch: Branch, value: ir.Value, layout: str, where: str) -> 
 
 
 def float_activation(branch: Branch, value: ir.Value, where: str) -> ir.Value:
-    """The tapped tensor as float32.
+    """The tapped tensor as float32; the nodes are named after `where`."""
+    names = {"DequantizeLinear": "dequantized", "LeakyRelu": "half", "Cast": "float"}
+
+    def record(op_type: str, *inputs: ir.Value | None, **attributes: Any) -> ir.Value:
+        return branch.node(op_type, *inputs, name=f"{where}/{names[op_type]}", **attributes)
+
+    return read_activation(record, value, dequantizer(value))
+
+
+def read_activation(record: Callable[..., ir.Value], value: ir.Value, quantized: ir.Node | None) -> ir.Value:
+    """A tensor of the network as float32, read so that onnxruntime fuses around it what it did before.
 
     A quantised tensor gets a DequantizeLinear of its own: a second reader of the network's would keep
     onnxruntime from fusing it into the integer operators around it. A half-precision one passes through
     an operator that changes nothing (LeakyRelu of slope 1): CPUs compute half-precision networks in
     float32, and a Cast straight from the tap would make onnxruntime round the network there too.
+
+    Args:
+        record: Adds a node to a graph: `record("Cast", x, to=1)`.
+        value: The tensor.
+        quantized: The DequantizeLinear that makes it, or the same for other readers; None where it is not
+            quantised.
     """
-    producer, dtype = value.producer(), value.dtype
-    if producer is not None and producer.op_type == "DequantizeLinear":
-        scale = producer.inputs[1]
+    dtype = value.dtype
+    if quantized is not None:
+        scale = quantized.inputs[1]
         dtype = dtype or (scale.dtype if scale is not None else None)
-        attributes = {name: attribute.value for name, attribute in producer.attributes.items()}
-        value = branch.node("DequantizeLinear", *producer.inputs, name=f"{where}/dequantized", **attributes)
-    if dtype == ir.DataType.FLOAT16:
-        value = branch.node("LeakyRelu", value, name=f"{where}/half", alpha=1.0)
-    if dtype in (ir.DataType.FLOAT16, ir.DataType.BFLOAT16, ir.DataType.DOUBLE):
-        return branch.node("Cast", value, name=f"{where}/float", to=ir.DataType.FLOAT.value)
-    return value
+        attributes = {name: attribute.value for name, attribute in quantized.attributes.items()}
+        value = record("DequantizeLinear", *quantized.inputs, **attributes)
+    elif dtype == ir.DataType.FLOAT16:
+        value = record("LeakyRelu", value, alpha=1.0)
+    return value if dtype == ir.DataType.FLOAT else record("Cast", value, to=ir.DataType.FLOAT.value)
+
+
+def dequantizer(value: ir.Value) -> ir.Node | None:
+    """The DequantizeLinear that `value` comes from, if it does."""
+    producer = value.producer()
+    return producer if producer is not None and producer.op_type == "DequantizeLinear" else None
 
 
 def pre_activation(branch: Branch, tap: Tap, where: str) -> ir.Value:

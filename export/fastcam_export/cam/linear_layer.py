@@ -8,7 +8,8 @@ import onnx_ir as ir
 
 from ..authoring import Ops
 from ..graph.dims import known_dims
-from .site import constant_behind, dequantizer
+from ..tapping import dequantizer
+from .site import constant_behind
 
 
 @dataclass(frozen=True)

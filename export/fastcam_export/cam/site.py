@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
@@ -12,6 +13,7 @@ from ..authoring import Ops
 from ..errors import GraftError
 from ..graph.constants import constant
 from ..graph.dims import Dims, fixed_dims, known_dims
+from ..tapping import dequantizer, read_activation
 
 STILL_WORKS = "saliency_map works without class maps"
 
@@ -19,9 +21,8 @@ STILL_WORKS = "saliency_map works without class maps"
 class Forward:
     """The forward pass's own values for the rules to use, as float32 and never computed again.
 
-    Reading a value must not keep onnxruntime from fusing what it fuses around it. So a tensor between
-    quantised operators is read as integers and dequantised anew, and one in half precision passes through
-    an operator that changes nothing before its Cast, which else would round the network there.
+    Reading them does not disturb the network, see `read_activation`. For that, a tensor that is quantised for
+    its readers is read as they do.
     """
 
     def __init__(self, op: Ops, path: frozenset[ir.Value]) -> None:
@@ -35,23 +36,20 @@ class Forward:
         return self._known[value]
 
     def _read(self, value: ir.Value) -> ir.Value:
-        node = dequantizer(value) or (_quantized_twin(value) if value in self.path else None)
-        if node is not None:
-            copy = self.op.DequantizeLinear(*node.inputs, axis=node.attributes.get_int("axis", 1))
-            copy.shape = value.shape
-            return copy if value.dtype == ir.DataType.FLOAT else self._cast(copy)
-        if value.dtype == ir.DataType.FLOAT16 and value in self.path:
-            half = self.op.LeakyRelu(value, alpha=1.0)
-            half.shape = value.shape
-            return self._cast(half)
-        return self._cast(value)
+        quantized = dequantizer(value) or (_quantized_twin(value) if value in self.path else None)
+        if quantized is not None or value in self.path:
+            read = read_activation(self._record, value, quantized)
+        elif value.dtype == ir.DataType.FLOAT:
+            read = value
+        else:
+            read = self.op.Cast(value, to=ir.DataType.FLOAT)
+        if read is not value:
+            read.shape = value.shape
+        return read
 
-    def _cast(self, value: ir.Value) -> ir.Value:
-        if value.dtype == ir.DataType.FLOAT:
-            return value
-        cast = self.op.Cast(value, to=ir.DataType.FLOAT)
-        cast.shape = value.shape
-        return cast
+    def _record(self, op_type: str, *inputs: ir.Value | None, **attributes: Any) -> ir.Value:
+        node: Callable[..., ir.Value] = getattr(self.op, op_type)
+        return node(*inputs, **attributes)
 
 
 class ForwardOfClass(Forward):
@@ -181,12 +179,6 @@ def fits_into(other: Sequence[int | ir.SymbolicDim], x: Sequence[int | ir.Symbol
 
 def _named(dim: int | ir.SymbolicDim) -> bool:
     return isinstance(dim, int) or dim.value is not None
-
-
-def dequantizer(value: ir.Value) -> ir.Node | None:
-    """The DequantizeLinear that `value` comes from, if it does."""
-    producer = value.producer()
-    return producer if producer is not None and producer.op_type == "DequantizeLinear" else None
 
 
 def _quantized_twin(value: ir.Value) -> ir.Node | None:

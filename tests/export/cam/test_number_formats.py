@@ -143,6 +143,29 @@ def test_quantised_general() -> None:
     assert _float_readers(grown, model) == _float_readers(model, model)
 
 
+def test_weights_with_a_scale_per_block() -> None:
+    """Both the layer that gathers one class and the one before it."""
+    weights = {}
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 21]>\n'
+        f"net (float[N,{CHANNELS},4,4] x) => (float[N,{CLASSES}] scores) {{\n tap = Relu(x)\n"
+        " p = GlobalAveragePool(tap)\n f = Flatten(p)\n"
+        " v = DequantizeLinear<axis=1,block_size=4>(vq, vs)\n h = Gemm<transB=1>(f, v)\n t = Tanh(h)\n"
+        " w = DequantizeLinear<axis=1,block_size=4>(wq, ws)\n scores = Gemm<transB=1>(t, w)\n}"
+    )
+    for name, shape in {"v": (8, CHANNELS), "w": (CLASSES, 8)}.items():
+        q = RNG.integers(-127, 128, size=shape).astype(np.int8)
+        scales = RNG.uniform(0.005, 0.02, size=(shape[0], shape[1] // 4)).astype(np.float32)
+        for kind, array in {"q": q, "s": scales}.items():
+            model.graph.initializer.append(numpy_helper.from_array(array, name + kind))
+        weights[name] = torch.tensor(q * np.repeat(scales, 4, axis=1)).double()
+    x = np.abs(RNG.normal(size=(2, CHANNELS, 4, 4))).astype(np.float32)
+    classes = np.array([3, 1])
+    g = autograd(lambda a: torch.tanh(a.mean((2, 3)) @ weights["v"].T) @ weights["w"].T, x, classes)
+    cam = run(with_class_map(model, "tap"), "cam", {"x": x, "saliency_class": classes})
+    np.testing.assert_allclose(cam, textbook_cam(x, g, "gradcam++"), atol=1e-4)
+
+
 def _float_readers(grown: onnx.ModelProto, network: onnx.ModelProto) -> dict[str, int]:
     """How often the network's dequantised tensors are read: one more would undo its integer kernels."""
     dequantised = {n.output[0] for n in network.graph.node if n.op_type == "DequantizeLinear"}
