@@ -10,10 +10,11 @@ from .approximate import Scales
 from .errors import GraftError
 from .graph.ends import other_scores
 from .graph.scores import count_classes, find_logits
-from .labels import NAMES_KEY, parse_names, resolve_preprocess
+from .labels import NAMES_KEY, parse_names
 from .load import Source
 from .options import Options
 from .plan import Plan
+from .preprocess import resolve_preprocess
 
 
 def describe_graft(

@@ -12,9 +12,10 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import GraftError, export, graft
 from fastcam_runtime.cli import main
-from fastcam_runtime.contract import METADATA_KEY, Metadata
+from fastcam_runtime.contract import Metadata
 from networks import network, small_cnn
 from oracle import method
+from running import metadata_of
 
 TAPS = ("a1", "a2", "a3")
 X = np.random.default_rng(1).standard_normal((1, 3, 64, 64)).astype(np.float32)
@@ -30,11 +31,6 @@ def activations(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     opened.CopyFrom(model)
     opened.graph.output.extend(onnx.ValueInfoProto(name=name) for name in TAPS)
     return run(opened, TAPS)
-
-
-def metadata_of(model: onnx.ModelProto) -> Metadata:
-    (text,) = [entry.value for entry in model.metadata_props if entry.key == METADATA_KEY]
-    return Metadata.from_json(text)
 
 
 CASES = {

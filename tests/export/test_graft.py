@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -197,16 +196,6 @@ def test_a_network_that_makes_two_pictures_of_one_is_refused(tmp_path: Path) -> 
     onnx.save(model, tmp_path / "m.onnx")
     with pytest.raises(GraftError, match="the network makes 2 pictures of 1"):
         export(tmp_path / "m.onnx", tmp_path / "out.onnx")
-
-
-def test_preprocess_from_json_and_from_the_models_own_metadata() -> None:
-    described = {"order": "BGR", "mean": [104, 117, 124], "std": [1, 1, 1]}
-    assert metadata_of(graft(small_cnn(), preprocess=json.dumps(described))).preprocess.order == "BGR"
-    model = small_cnn()
-    model.metadata_props.add(key="preprocess", value=json.dumps(described))
-    assert metadata_of(graft(model)).preprocess.mean == (104, 117, 124)
-    with pytest.raises(GraftError, match="neither one of imagenet, unit, signed, raw255 nor JSON"):
-        graft(small_cnn(), preprocess="caffe")
 
 
 def test_grafted_nodes_are_functions_that_netron_shows_by_name() -> None:

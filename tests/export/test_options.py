@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,64 +12,17 @@ import onnx_ir as ir
 import pytest
 from fastcam_export import GraftError, Options, export, graft
 from fastcam_export.errors import LoadError
-from fastcam_export.labels import read_labels
 from fastcam_runtime.cli import main
-from fastcam_runtime.contract import METADATA_KEY, Metadata
 from networks import small_cnn
+from running import metadata_of
 
 LABELS = tuple("abcdefghij")
-
-
-def metadata_of(model: onnx.ModelProto) -> Metadata:
-    (text,) = [entry.value for entry in model.metadata_props if entry.key == METADATA_KEY]
-    return Metadata.from_json(text)
 
 
 def exported(tmp_path: Path, *argv: str, inputs: str = "float[1,3,64,64] input") -> tuple[int, Path]:
     source, target = tmp_path / "plain.onnx", tmp_path / "out.onnx"
     onnx.save(small_cnn(inputs), source)
     return main(["export", str(source), str(target), *argv]), target
-
-
-@pytest.mark.parametrize("kind", [str, Path])
-@pytest.mark.parametrize("text", ["\n".join(LABELS), json.dumps(LABELS)])
-def test_labels_may_be_a_file(text: str, kind: type, tmp_path: Path) -> None:
-    path = tmp_path / "labels.txt"
-    path.write_text(text)
-    assert metadata_of(graft(small_cnn(), labels=kind(path))).labels == LABELS
-    with pytest.raises(GraftError, match=r"cannot read the labels .*other\.txt"):
-        graft(small_cnn(), labels=kind(tmp_path / "other.txt"))
-
-
-@pytest.mark.parametrize(
-    "text", ["\n".join(LABELS) + "\n\n", "\r\n".join(LABELS) + "\r\n \r\n", f"{json.dumps(LABELS)}\n\n"]
-)
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_labels_as_editors_save_them(mark: str, text: str, tmp_path: Path) -> None:
-    path = tmp_path / "labels.txt"
-    path.write_text(mark + text, encoding="utf-8", newline="")
-    assert read_labels(path) == LABELS
-
-
-@pytest.mark.parametrize(
-    "names", ["{[1]: 'a'}", "{None: 'a'}", "{1e999: 'a'}", '{"x": "a"}', "5", "[" * 3000, "[" * 1_000_000]
-)
-def test_a_files_own_names_that_are_none(names: str, tmp_path: Path) -> None:
-    """What its author wrote there is not the user's mistake; in the user's own file it is."""
-    model = small_cnn()
-    model.metadata_props.add(key="names", value=names)
-    assert metadata_of(graft(model)).labels == ()
-    path = tmp_path / "labels.txt"
-    path.write_text(names if names[0] in "[{" else "\n")
-    with pytest.raises(GraftError, match=r"no labels in .*labels\.txt"):
-        graft(small_cnn(), labels=path)
-
-
-@pytest.mark.parametrize(
-    "labels", [list(LABELS), np.array(LABELS), dict(enumerate(LABELS)), dict(reversed([*enumerate(LABELS)]))]
-)
-def test_labels_may_be_a_list_or_a_mapping(labels: Any) -> None:
-    assert metadata_of(graft(small_cnn(), labels=labels)).labels == LABELS
 
 
 @pytest.mark.parametrize("weights", ["1,2,4", "1, 2, 4", [1, 2, 4], np.array([1, 2, 4])])
@@ -131,29 +83,12 @@ def test_numbers_of_numpy_are_numbers() -> None:
         ({"input_shape": 224}, "input shape 224: four whole numbers are needed, such as 1,3,224,224"),
         ({"input_shape": "-1,3,64,64"}, "input shape -1,3,64,64: four positive numbers are needed"),
         ({"outputs": 5}, "names are needed, as a list or a text with commas, not 5"),
-        ({"labels": 5}, "labels must be a file, a list of names or a mapping of indices, not 5"),
-        ({"labels": {"x": "a"}}, "labels: the keys of {'x': 'a'} are not the indices 0, 1, 2…"),
-        ({"labels": {float("inf"): "a"}}, "labels: the keys of {inf: 'a'} are not the indices 0, 1, 2…"),
-        ({"labels": {1: "a", 2: "b"}}, "labels: the keys of {1: 'a', 2: 'b'} are not the indices 0, 1, 2…"),
-        ({"labels": {"a", "b"}}, "labels must be a file, a list of names or a mapping of indices, not {"),
-        ({"labels": np.array(5)}, "labels must be a file, a list of names or a mapping of indices, not arr"),
         ({"taps": 5}, "names are needed, as a list or a text with commas, not 5"),
         ({"taps": []}, "taps is empty: name tensors, shallow to deep, or auto"),
         ({"taps": " "}, "taps is empty"),
         ({"taps": "a1,a2,a1"}, "taps: 'a1' is named twice"),
         ({"taps": ["a3", "a1", "a2"]}, "taps a3,a1,a2 are not from shallow to deep: name a1,a2,a3"),
         ({"taps": "input,a1"}, "'input' is an input of the model and cannot be tapped: name a tensor behind"),
-        ({"preprocess": {"foo": 1}}, "preprocess has no key 'foo'; there are order, mean, std"),
-        ({"preprocess": '{"maen": [1, 2, 3]}'}, "preprocess has no key 'maen'; closest: mean; there are"),
-        ({"preprocess": '{"mean": 1}'}, 'preprocess: mean is 1, not a list of numbers as in {"order": '),
-        ({"preprocess": '{"mean": "123"}'}, 'preprocess: mean is "123", not a list of numbers'),
-        ({"preprocess": '{"mean": [1, 2, 3]}'}, "preprocess lacks std; it looks like"),
-        ({"preprocess": '{"mean": [NaN, 0, 0], "std": [1, 1, 1]}'}, "mean holds [nan, 0.0, 0.0], not only"),
-        ({"preprocess": '{"mean": [0, 0, 0], "std": [1, 1e400, 1]}'}, "std holds [1.0, inf, 1.0], not only"),
-        ({"preprocess": {"mean": [10**400, 0, 0]}}, "preprocess: mean is [1000"),
-        ({"preprocess": "[" * 100_000}, "nor JSON such as"),
-        ({"preprocess": "[1, 2]"}, "preprocess '[1, 2]' has no keys and values such as"),
-        ({"preprocess": "caffe"}, "preprocess 'caffe' is neither one of imagenet, unit, signed, raw255 nor"),
     ],
 )  # fmt: skip
 def test_mistakes(options: dict[str, Any], message: str) -> None:
@@ -161,13 +96,6 @@ def test_mistakes(options: dict[str, Any], message: str) -> None:
         graft(small_cnn(), **options)
     assert message in str(refusal.value)
     assert "\n" not in str(refusal.value)
-
-
-def test_a_files_own_preprocess_may_say_more() -> None:
-    model = small_cnn()
-    described = {"mean": [1, 2, 3], "std": [1, 1, 1], "size": 64}
-    model.metadata_props.add(key="preprocess", value=json.dumps(described))
-    assert metadata_of(graft(model)).preprocess.mean == (1, 2, 3)
 
 
 @pytest.mark.parametrize(
