@@ -65,20 +65,20 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
         prefix: What its name begins with.
         parent: Where to make it; by default where temporary files are.
     """
-    with _undisturbed():
+    with undisturbed():
         folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
         _Moment.folders.add(folder)
     try:
         yield Path(folder)
     finally:
         # A signal in the midst of it could make Python close a file twice, and fail for that.
-        with _undisturbed():
+        with undisturbed():
             _remove(folder)
 
 
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Hold a signal back, and obey it afterwards."""
+def undisturbed() -> Iterator[None]:
+    """Hold a signal of `interrupted_once` back, and obey it afterwards. For what is quick; not nested."""
     _Moment.held = True
     try:
         yield

@@ -15,7 +15,7 @@ from fastcam_runtime.errors import ModelError
 from fastcam_runtime.model_file import check_name, summarize_file
 
 from .errors import GraftError
-from .interruption import temporary_folder
+from .interruption import temporary_folder, undisturbed
 from .load.messages import external_tensors
 from .load.onnx_file import external_files
 from .streaming import write_model
@@ -92,10 +92,12 @@ class Draft:
         beside = {path.name for path in self.target.parent.iterdir()}
         old = {name for name in beside if name.startswith(f"{self.target.name}.data")} - set(self._data)
         left_behind = old & self._earlier_data() if old else old  # the earlier model may be large
-        for name in (*self._data, self.target.name):
-            os.replace(self._folder / name, self.target.parent / name)
-        for name in left_behind:
-            (self.target.parent / name).unlink(missing_ok=True)
+        # Stopped in between, the earlier model would lie beside weights that are not its own.
+        with undisturbed():
+            for name in (*self._data, self.target.name):
+                os.replace(self._folder / name, self.target.parent / name)
+            for name in left_behind:
+                (self.target.parent / name).unlink(missing_ok=True)
         return tuple(self.target.parent / name for name in self._data)
 
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import fastcam_models
+import numpy as np
 import onnx
 import pytest
-from fastcam_export import interruption
+from fastcam_export import export, interruption
 from fastcam_export.interruption import interrupted_once, temporary_folder
 from networks import small_cnn
 from processes import fastcam, started
+from running import picture, run
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 
@@ -144,3 +146,34 @@ def test_a_signal_before_the_removal_began(
         pass
     assert len(calls) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("number", "expected"), IN_PROCESS)
+def test_weights_that_are_there_before_their_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[BaseException]
+) -> None:
+    """An earlier export is replaced as a whole: its model never lies beside the weights of the new one."""
+    (tmp_path / "folder").mkdir()
+    target = tmp_path / "folder" / "out.onnx"
+    for name, channels in {"earlier": (8, 12, 16), "new": (16, 8, 12)}.items():
+        onnx.save(
+            small_cnn(channels=channels), tmp_path / f"{name}.onnx",
+            save_as_external_data=True, location=f"{name}.data", size_threshold=100,
+        )  # fmt: skip
+    export(tmp_path / "earlier.onnx", target)
+    replace, moved = os.replace, []
+
+    def interrupted(place: Path, new_place: Path) -> None:
+        replace(place, new_place)
+        moved.append(new_place.name)
+        if len(moved) == 1:
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(expected), interrupted_once():
+        export(tmp_path / "new.onnx", target)
+    assert moved == ["out.onnx.data", "out.onnx"]
+    assert sorted(path.name for path in target.parent.iterdir()) == ["out.onnx", "out.onnx.data"]
+    x = picture(1, 3, 64, 64)
+    expected_scores = run(tmp_path / "new.onnx", input=x)["logits"]
+    np.testing.assert_array_equal(run(target, input=x)["logits"], expected_scores)
