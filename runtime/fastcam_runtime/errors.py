@@ -28,7 +28,16 @@ def closest(name: str, candidates: Iterable[str], most: int = 3) -> str:
     return f"; closest: {', '.join(found)}" if found else ""
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """What onnx or onnxruntime say of an error, in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    return _lines(error)[0]
+
+
+def last_line(error: BaseException) -> str:
+    """The same of what says first where in its code it was, and at last what is wrong, as OpenCV does."""
+    return _lines(error)[-1]
+
+
+def _lines(error: BaseException) -> list[str]:
+    """What an error says; its kind where it says nothing."""
+    return [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from fastcam_export import GraftError, export, graft
+from fastcam_export.errors import LoadError
 from fastcam_export.load import load
 from networks import add_weights, network, small_cnn
 from onnx import TensorProto, helper
@@ -110,3 +111,12 @@ def test_names_of_the_casts_are_new() -> None:
     model.graph.node.append(helper.make_node("Softmax", ["before"], ["logits"], axis=1))
     x = picture(1, 3, 64, 64).astype(np.float16)
     np.testing.assert_array_equal(run(graft(model), input=x)["logits"], run(model, input=x)["logits"])
+
+
+def test_a_converter_that_does_not_say_why_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(onnx.version_converter, "convert_version", fail)
+    with pytest.raises(LoadError, match=r"opset 11 cannot be upgraded to 13, .*: RuntimeError"):
+        load(small_cnn(opset=11))

@@ -9,6 +9,7 @@ from dataclasses import replace
 import onnx
 import onnx_ir as ir
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY
+from fastcam_runtime.errors import last_line
 from onnx_ir.passes.common import InlinePass
 
 from ..authoring import MIN_OPSET
@@ -102,9 +103,8 @@ def _upgrade_opset(source: Source) -> Source:
     try:
         proto = onnx.version_converter.convert_version(source.proto, MIN_OPSET)
     except Exception as error:  # the C++ converter raises plain RuntimeError and its kin
-        reason = str(error).strip().splitlines()[-1]
         raise LoadError(
-            f"opset {opset} cannot be upgraded to {MIN_OPSET}, which the graft needs: {reason}"
+            f"opset {opset} cannot be upgraded to {MIN_OPSET}, which the graft needs: {last_line(error)}"
         ) from error
     _restore(proto, source.proto)
     if opset < RESIZE_MODES_OPSET:

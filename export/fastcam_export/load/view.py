@@ -8,6 +8,7 @@ from typing import Any
 
 import onnx
 import onnx_ir as ir
+from fastcam_runtime.errors import first_line
 
 from ..errors import LoadError
 from .messages import messages, texts
@@ -59,8 +60,7 @@ def _reason(error: BaseException) -> str:
     """The first sentence of what onnx_ir stumbled over: it wraps that in one error per level of the graph."""
     while error.__cause__ is not None:
         error = error.__cause__
-    lines = str(error).strip().splitlines()
-    return lines[0].partition(". ")[0] if lines else type(error).__name__
+    return first_line(error).partition(". ")[0]
 
 
 def _free_negative_dimensions(graph: ir.Graph) -> None:

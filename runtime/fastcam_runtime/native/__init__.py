@@ -16,6 +16,8 @@ from typing import Any
 
 import onnxruntime as ort
 
+from ..errors import last_line
+
 __all__ = ["find_function", "library_path", "operators", "register", "status", "usable"]
 
 _LIBRARY = Path(__file__).with_name("fastcam_ops" + (".dll" if sys.platform == "win32" else ".so"))
@@ -64,8 +66,7 @@ def register(options: ort.SessionOptions) -> bool:
     try:
         options.register_custom_ops_library(str(path))
     except Exception as error:  # onnxruntime raises its own types, or RuntimeError, depending on the reason
-        lines = str(error).strip().splitlines()
-        _refusal = lines[-1] if lines else type(error).__name__
+        _refusal = last_line(error)
         return False
     _refusal = ""
     return True

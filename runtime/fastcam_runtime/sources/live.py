@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import ClassVar, Protocol
 
-from ..errors import SourceError
+from ..errors import SourceError, last_line
 from .base import Frame, Image, Source, SourceOptions
 from .thinning import Thinning
 
@@ -77,9 +77,7 @@ class LiveSource(Source):
             self._arrived.wait_for(lambda: self._newest is not None or self._closed.is_set())
             frame, self._newest = self._newest, None
         if self._failure is not None:
-            # Only the last line of OpenCV's messages says what happened.
-            reason = (str(self._failure).strip() or repr(self._failure)).splitlines()[-1]
-            raise SourceError(f"{self.name}: cannot go on: {reason}") from self._failure
+            raise SourceError(f"{self.name}: cannot go on: {last_line(self._failure)}") from self._failure
         return None if self._closed.is_set() else frame
 
     def close(self) -> None:

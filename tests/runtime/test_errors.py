@@ -1,0 +1,20 @@
+"""What other packages say of an error, in one line."""
+
+from __future__ import annotations
+
+import pytest
+from fastcam_runtime.errors import first_line, last_line
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("one", "one", "one"),
+        ("\n  one \ntwo\n\n three\n", "one", "three"),
+        ("", "RuntimeError", "RuntimeError"),
+        (" \n\n", "RuntimeError", "RuntimeError"),
+    ],
+)
+def test_one_line(text: str, first: str, last: str) -> None:
+    assert first_line(RuntimeError(text)) == first
+    assert last_line(RuntimeError(text)) == last
