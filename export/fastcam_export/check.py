@@ -38,7 +38,7 @@ def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> 
     before, feeds = _run(original, "the original model", metadata, None)
     after, _ = _run(grafted, "the grafted model", metadata, feeds)
     for name, expected in before.items():
-        _compare(name, expected, after)
+        _compare(name, expected, after, "the graft")
     pictures = len(feeds[metadata.image.name])
     for name in metadata.outputs:
         if len(after[name]) != pictures:
@@ -67,7 +67,7 @@ def check_same(grafted: Path, prepared: Path, metadata: Metadata) -> None:
     found, _ = _run(prepared, "the prepared model", metadata, feeds, compiled=True)
     for name, values in expected.items():
         if name != LOVI:  # bytes, made of scales that may differ in their last digit
-            _compare(name, values, found)
+            _compare(name, values, found, "the preparation")
 
 
 def _run(
@@ -114,9 +114,9 @@ def _random_feeds(inputs: Sequence[Any], metadata: Metadata) -> Arrays:
     return feeds
 
 
-def _compare(name: str, expected: Any, after: Arrays) -> None:
+def _compare(name: str, expected: Any, after: Arrays, cause: str) -> None:
     if name not in after:
-        raise GraftError(f"the grafted model lost the output '{name}'")
+        raise GraftError(f"{cause} lost the output '{name}'")
     if not isinstance(expected, np.ndarray):
         return
     # Only numbers can be asked whether they are NaN, and an output may hold texts.
@@ -127,8 +127,8 @@ def _compare(name: str, expected: Any, after: Arrays) -> None:
         relative = difference / max(float(np.max(np.abs(expected))), np.finfo(np.float32).tiny)
         if relative <= TOLERANCE:
             return
-        raise GraftError(f"the graft changed the output '{name}' by {relative:.1e} of its range")
-    raise GraftError(f"the graft changed the output '{name}'")
+        raise GraftError(f"{cause} changed the output '{name}' by {relative:.1e} of its range")
+    raise GraftError(f"{cause} changed the output '{name}'")
 
 
 def _check_map(name: str, values: np.ndarray) -> None:

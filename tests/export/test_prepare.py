@@ -9,6 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from fastcam_export import export, graft
+from fastcam_export import export, graft, prepare
 from fastcam_export.errors import GraftError
 from fastcam_export.prepare import _optimize
 from fastcam_runtime import Explainer, native, preparation
@@ -222,6 +223,23 @@ def test_what_cannot_be_prepared_is_said(tmp_path: Path, options: dict[str, obje
     with pytest.raises(GraftError, match=message):
         export(wide_cnn(), tmp_path / "prepared.onnx", prepared=True, **options)
     assert not list(tmp_path.iterdir())
+
+
+def test_another_result_is_blamed_on_the_preparation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrange = prepare._arrange
+
+    def damaging(graph: onnx.GraphProto, maps: Collection[str]) -> None:
+        arrange(graph, maps)
+        for tensor in graph.initializer:
+            if tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) == 4:
+                doubled = 2 * onnx.numpy_helper.to_array(tensor)
+                tensor.CopyFrom(onnx.numpy_helper.from_array(doubled, tensor.name))
+
+    monkeypatch.setattr(prepare, "_arrange", damaging)
+    message = r"cannot be prepared: the preparation changed the output 'logits' by "
+    with pytest.raises(GraftError, match=message):
+        export(wide_cnn(), tmp_path / "m.onnx", prepared=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
