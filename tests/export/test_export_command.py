@@ -178,7 +178,7 @@ def test_missing_or_short_external_data(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"<html>no model</html>", b"\x00" * 64, b"PK\x03\x04" + bytes(range(256))]
+    "content", [b"<html>no model</html>", b"\x00" * 64, b"PK\x03\x04" + bytes(range(256))]
 )
 def test_not_an_onnx_file(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "photo.onnx"
