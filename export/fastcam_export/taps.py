@@ -40,7 +40,7 @@ class Candidate:
     turned: bool
     """A copy of an activated tensor with its axes in another order."""
     features: bool
-    """Does a convolution come before? If not, it is the picture itself, quantised or scaled."""
+    """Behind a convolution, or what one gives? If not, it is the picture itself, quantised or scaled."""
     convolved: bool
     """Does a convolution follow? If not, a pooled tensor is not a scale but the way out."""
 
@@ -122,7 +122,7 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
                 value.name in dominating,
                 value.name in pooled,
                 copied,
-                position > convolutions[0],
+                position >= convolutions[0],
                 position < convolutions[-1],
             )
             if _usable(candidate, ends):

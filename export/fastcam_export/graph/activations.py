@@ -9,6 +9,7 @@ import onnx_ir as ir
 
 from .bounds import clip_limit
 from .constants import constant, scalar
+from .optimised import CONVOLUTIONS, activation_of
 
 
 class Kind(IntEnum):
@@ -49,7 +50,7 @@ def kinds(path: list[ir.Node]) -> dict[str, Kind]:
 
 
 def _kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
-    op = node.op_type
+    op = activation_of(node)
     if op in NON_NEGATIVE_OPS:
         return Kind.NON_NEGATIVE
     if op in SIGNED_OPS:
@@ -130,14 +131,14 @@ def _product_kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
     return Kind.OTHER
 
 
+_MIXING = CONVOLUTIONS | {"Gemm", "MatMul", "GlobalAveragePool", "ReduceMean"}
+"""Operators that compute an element from many."""
+
+
 def _reads(gate: ir.Value, x: ir.Value, depth: int = 8) -> bool:
     """Is `gate` computed from `x` element by element, within a few nodes?"""
     node = gate.producer()
-    if (
-        node is None
-        or depth == 0
-        or node.op_type in ("Conv", "Gemm", "MatMul", "GlobalAveragePool", "ReduceMean")
-    ):
+    if node is None or depth == 0 or node.op_type in _MIXING:
         return False
     return any(v is x or (v is not None and _reads(v, x, depth - 1)) for v in node.inputs)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from .constants import scalar
+from .optimised import activation_of, fused_limits
 
 _UP_TO_ONE = frozenset({"Sigmoid", "HardSigmoid", "Softmax", "Tanh", "Softsign"})
 _KEEPING = frozenset({"Identity", "Dropout", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"})
@@ -16,9 +17,9 @@ def upper_bound(value: ir.Value | None) -> float | None:
     node = value.producer() if value is not None else None
     if node is None:
         return None
-    if node.op_type == "Clip":
+    if activation_of(node) == "Clip":
         return clip_limit(node, "max")
-    if node.op_type in _UP_TO_ONE:
+    if activation_of(node) in _UP_TO_ONE:
         return 1.0
     if node.op_type == "Min":
         limits = [limit(operand) for operand in node.inputs for limit in (scalar, upper_bound)]
@@ -27,7 +28,10 @@ def upper_bound(value: ir.Value | None) -> float | None:
 
 
 def clip_limit(node: ir.Node, which: str) -> float | None:
-    """The limit `min` or `max` of a Clip node, where it is a constant."""
+    """The limit `min` or `max` of a Clip, where it is a constant."""
+    fused = fused_limits(node)
+    if fused is not None:
+        return fused[which == "max"] if len(fused) == 2 else None
     if which in node.attributes:  # opset 6
         return node.attributes[which].as_float()
     index = {"min": 1, "max": 2}[which]

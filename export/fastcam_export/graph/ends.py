@@ -11,6 +11,7 @@ from fastcam_runtime.errors import closest
 from ..errors import GraftError
 from .dims import Dims, known_dims
 from .dominators import data_path
+from .optimised import CONVOLUTIONS
 from .scores import holds_no_numbers
 
 DEFAULT_SIZE = 224
@@ -153,7 +154,7 @@ def _layout(dims: Dims, path: list[ir.Node]) -> str:
         return "NCHW"
     if dims[3] in few and dims[1] not in few:
         return "NHWC"
-    first = next((n for n in path if n.op_type in ("Transpose", "Conv")), None)
+    first = next((n for n in path if n.op_type in {"Transpose", *CONVOLUTIONS}), None)
     perm = list(first.attributes.get_ints("perm", ())) if first is not None else []
     return "NHWC" if perm == [0, 3, 1, 2] else "NCHW"
 
@@ -161,7 +162,7 @@ def _layout(dims: Dims, path: list[ir.Node]) -> str:
 def _conv_channels(path: list[ir.Node]) -> int | None:
     """The channels that the first convolution expects."""
     for node in path:
-        if node.op_type == "Conv" and node.inputs[1] is not None and node.inputs[1].shape is not None:
+        if node.op_type in CONVOLUTIONS and node.inputs[1] is not None and node.inputs[1].shape is not None:
             per_group = node.inputs[1].shape[1]
             return per_group * node.attributes.get_int("group", 1) if isinstance(per_group, int) else None
     return None

@@ -10,11 +10,10 @@ import onnx_ir as ir
 from .constants import constant
 from .dominators import inputs_of
 from .ends import Ends
+from .optimised import CONVOLUTIONS
 from .shapes import Shapes
 
-STRIDED = frozenset(
-    {"Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "ConvInteger", "QLinearConv"}
-)
+STRIDED = CONVOLUTIONS | {"ConvTranspose", "MaxPool", "AveragePool", "LpPool", "ConvInteger", "QLinearConv"}
 TO_NHWC, TO_NCHW = [0, 2, 3, 1], [0, 3, 1, 2]
 
 

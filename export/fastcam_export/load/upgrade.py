@@ -14,6 +14,7 @@ from onnx_ir.passes.common import InlinePass
 
 from ..authoring import MIN_OPSET
 from ..errors import GraftError, LoadError
+from ..graph.optimised import refuse_processor_layout
 from .messages import messages, reads
 from .source import Source
 from .view import refuse_unseen, view
@@ -33,10 +34,11 @@ def upgrade(source: Source) -> Source:
     """The same model, ready for the graft: a recent enough opset and file format, no local functions.
 
     Raises:
-        GraftError: The model holds a graft already.
+        GraftError: The model holds a graft already, or is made for one kind of processor.
         LoadError: Its opset is too old or too new, or cannot be upgraded; or it holds what cannot be read.
     """
     _refuse_grafted(source)
+    refuse_processor_layout(source.proto, source.name)
     refuse_unseen(source)
     given = source.proto
     if source.proto.functions:
