@@ -106,11 +106,15 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
         for value in node.outputs:
             if not value.name:
                 continue
-            if node.op_type in POOLING or carried:
+            where = geometry.get(value.name)
+            # Every second pixel is a pooling, too.
+            skipping = (
+                node.op_type == "Slice" and where and where.stride != geometry.get(before, where).stride
+            )
+            if node.op_type in POOLING or carried or skipping:
                 pooled.add(value.name)
             if copied:
                 turned.add(value.name)
-            where = geometry.get(value.name)
             shape = shapes.get(value.name, ())  # a sequence has none
             if node.op_type == "QuantizeLinear" or where is None or len(shape) != 4:
                 continue
@@ -170,8 +174,9 @@ def named_taps(model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes
         find_value(model, name)
         if name not in usable:
             raise GraftError(
-                f"tensor '{name}' cannot be tapped: it is not an N×C×H×W tensor, larger than 1×1 and no "
-                f"larger than the picture, on the way from '{ends.image.name}' to '{ends.scores.name}'"
+                f"tensor '{name}' cannot be tapped: it is not an N×C×H×W tensor of the whole picture, "
+                "larger than 1×1 and no larger than the picture, on the way from "
+                f"'{ends.image.name}' to '{ends.scores.name}'"
             )
         taps.append(_tap(usable[name], "named by the user"))
     in_order = [name for name in usable if name in names]
@@ -185,6 +190,8 @@ def _usable(candidate: Candidate, ends: Ends) -> bool:
     height, width = candidate.geometry.size
     if height * width <= 1 or height > ends.size[0] or width > ends.size[1]:
         return False
+    if candidate.geometry.whole is not None:
+        return False  # the map of a part would be stretched over the whole picture
     if candidate.geometry.layout != "NHWC":
         return candidate.geometry.layout == "NCHW"
     # Convolutions write NCHW. Behind them, only an activation on the way to all else is worth a Transpose;

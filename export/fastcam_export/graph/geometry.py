@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,9 @@ from .optimised import CONVOLUTIONS
 from .shapes import Shapes
 
 STRIDED = CONVOLUTIONS | {"ConvTranspose", "MaxPool", "AveragePool", "LpPool", "ConvInteger", "QLinearConv"}
+PRODUCTS = frozenset({"MatMul", "FusedMatMul", "Einsum"})
+CUTTING = frozenset({"Slice", "Split", "Gather", "Pad"})
+"""Operators that may leave out pixels; a Pad does where its pads are negative."""
 TO_NHWC, TO_NCHW = [0, 2, 3, 1], [0, 3, 1, 2]
 
 
@@ -22,25 +26,48 @@ class Geometry:
     """Layout, down-sampling and size of the picture's content in one tensor."""
 
     layout: str | None
-    """`NCHW`, `NHWC`, or None where the pixels are no longer two axes (tokens, vectors)."""
+    """`NCHW`, `NHWC` or another order of these axes, or None where the pixels are no longer two axes
+    (tokens, vectors)."""
     stride: tuple[float, float]
     """Pixels of the picture per pixel of the tensor. It names the scale: unlike the size, it does not
     change with padding or valid convolutions (149 and 147 in Inception are both stride 2)."""
     size: tuple[int, int]
+    whole: tuple[int, int] | None = None
+    """The size of what the tensor was cut out of, where it shows only a part of the picture."""
+    foreign: bool = False
+    """Has it axes, but others than the picture's? An attention matrix has: positions × positions."""
 
 
 def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
     """The geometry of every tensor on the picture's path, by name."""
     known = {ends.image.name or "": Geometry(ends.layout, (1.0, 1.0), ends.size)}
+    # What is cut off in front of the first convolution, no layer sees: what is left is the picture.
+    picture = (0, 0)
     for node in ends.path:
-        sources = [known[v.name] for v in inputs_of(node) if v.name in known]
-        if not sources:
+        operands = [v.name for v in inputs_of(node) if v.name in known]
+        if not operands:
             continue
-        # Of a tensor and its gate (C×1×1), the larger one has the pixels.
-        source = max(sources, key=lambda g: (g.layout is not None, g.size[0] * g.size[1]))
+        if node.op_type in STRIDED:
+            picture = ends.size
+        sources = [known[name] for name in operands]
+        source = _main(sources, [math.prod(shapes.get(name, ())) for name in operands])
         for value in node.outputs:
-            if value.name:
-                known[value.name] = _through(node, source, len(sources), shapes.get(value.name), shapes)
+            if not value.name:
+                continue
+            shape = shapes.get(value.name)
+            if node.op_type in PRODUCTS and len(sources) > 1:
+                # Queries by keys give positions × positions; these by values give positions again.
+                crossed = not any(g.foreign for g in sources)
+                known[value.name] = replace(source, layout=None, foreign=crossed)
+            elif shape is None or len(shape) < 4:
+                known[value.name] = replace(source, layout=None)
+            elif len(shape) == 4:
+                geometry = _through(node, source, shape, shapes, picture)
+                # Another number of pictures than came in: these are windows.
+                lost = source.layout is None and shape[0] != ends.shape[0]
+                known[value.name] = source if lost else geometry
+            else:
+                known[value.name] = source  # a channel shuffle passes through rank 5 and comes back
     return known
 
 
@@ -53,48 +80,88 @@ def cut_size(ends: Ends, shapes: Shapes) -> tuple[int, int] | None:
         if node.op_type != "Slice" or node.inputs[0] is None:
             continue
         before, after = known.get(node.inputs[0].name or ""), known.get(node.outputs[0].name or "")
-        steps = constant(node.inputs[4]) if len(node.inputs) > 4 else None
+        if not before or not after or after.layout is None or after.size == before.size:
+            continue
         # Every second pixel (a YOLO's Focus) is the whole picture, only smaller.
-        whole = steps is not None and np.any(steps != 1)
-        if before and after and after.layout is not None and after.size != before.size and not whole:
+        if _steps(node, before) == (1, 1):
             return after.size
     return None
 
 
-def spatial_size(shape: tuple[int, ...], layout: str | None) -> tuple[int, int]:
+def spatial_size(shape: tuple[int, ...], layout: str) -> tuple[int, int]:
     """Height and width of a rank-4 shape."""
-    return (shape[1], shape[2]) if layout == "NHWC" else (shape[2], shape[3])
+    return shape[layout.index("H")], shape[layout.index("W")]
+
+
+def _main(sources: list[Geometry], elements: list[int]) -> Geometry:
+    """The one of a node's operands that has the pixels."""
+    # Of a tensor and its gate (C×1×1), the larger one; of a part and a whole of one size, the whole.
+    source = max(sources, key=lambda g: (g.layout is not None, g.size[0] * g.size[1], g.whole is None))
+    largest = [g for g, count in zip(sources, elements, strict=True) if count == max(elements)]
+    return replace(source, foreign=source.layout is None and any(g.foreign for g in largest))
 
 
 def _through(
-    node: ir.Node, source: Geometry, sources: int, shape: tuple[int, ...] | None, shapes: Shapes
+    node: ir.Node, source: Geometry, shape: tuple[int, ...], shapes: Shapes, picture: tuple[int, int]
 ) -> Geometry:
-    if shape is None or len(shape) < 4:
-        return replace(source, layout=None)
     if node.op_type in STRIDED:
         return _strided(node, source, shape, shapes)
-    if len(shape) > 4:
-        return source  # a channel shuffle passes through rank 5 and comes back
+    if source.layout is None:
+        return source
     if node.op_type == "Transpose":
-        return replace(source, layout=_transposed(source.layout, list(node.attributes.get_ints("perm", ()))))
-    if source.layout is None or (node.op_type == "MatMul" and sources > 1):
-        return replace(source, layout=None)
+        perm = node.attributes.get_ints("perm", (3, 2, 1, 0))
+        return replace(source, layout="".join(source.layout[axis] for axis in perm))
     size = spatial_size(shape, source.layout)
     if node.op_type == "Reshape" and size != source.size:
         return replace(source, layout=None)
-    return Geometry(source.layout, _rescaled(source, size), size)
+    smaller = size[0] < source.size[0] or size[1] < source.size[1]
+    if node.op_type == "Pad" or (node.op_type in CUTTING and smaller):
+        return _cut(node, source, size, picture)
+    if node.op_type == "Concat" and source.whole is not None:
+        # The parts of a whole, put together again.
+        return replace(source, size=size, whole=source.whole if size != source.whole else None)
+    return replace(source, stride=_rescaled(source, size), size=size)
 
 
 def _strided(node: ir.Node, source: Geometry, shape: tuple[int, ...], shapes: Shapes) -> Geometry:
     before = shapes.get(node.inputs[0].name or "") if node.inputs[0] is not None else None
     # These operators read NCHW by definition, so a layout that was lost is found again here.
-    stride = _rescaled(source, spatial_size(before, "NCHW")) if before is not None else source.stride
+    if before is None or source.foreign or source.layout not in (None, "NCHW"):
+        return replace(source, layout=None)
+    stride = _rescaled(source, spatial_size(before, "NCHW"))
+    if source.layout is None and stride[0] / source.stride[0] != stride[1] / source.stride[1]:
+        return source  # stretched: positions × channels, say
     steps = list(node.attributes.get_ints("strides", ())) or [1, 1]
     if node.op_type == "ConvTranspose":
         stride = (stride[0] / steps[0], stride[1] / steps[1])
     else:
         stride = (stride[0] * steps[0], stride[1] * steps[1])
-    return Geometry("NCHW", stride, spatial_size(shape, "NCHW"))
+    return replace(source, layout="NCHW", stride=stride, size=spatial_size(shape, "NCHW"))
+
+
+def _cut(node: ir.Node, source: Geometry, size: tuple[int, int], picture: tuple[int, int]) -> Geometry:
+    """What is left of a tensor: the whole, perhaps of fewer pixels, or a part of it."""
+    steps = _steps(node, source)
+    stride = (source.stride[0] * steps[0], source.stride[1] * steps[1])
+    # A row less at either side is no more than a valid convolution takes; and what padding has added may go.
+    part = any(
+        before / step - after > 2 and after * pixels < limit
+        for before, step, after, pixels, limit in zip(source.size, steps, size, stride, picture, strict=True)
+    )
+    return replace(source, stride=stride, size=size, whole=source.size if part else source.whole)
+
+
+def _steps(node: ir.Node, source: Geometry) -> tuple[int, int]:
+    """Every how many rows and columns a Slice keeps one."""
+    if node.op_type != "Slice" or len(node.inputs) < 5:
+        return 1, 1
+    axes = constant(node.inputs[3]) if node.inputs[3] is not None else np.arange(4)
+    steps = constant(node.inputs[4])
+    if axes is None or steps is None:
+        return 1, 1
+    by_axis = dict(zip((axes % 4).tolist(), np.abs(steps).tolist(), strict=False))
+    layout = source.layout or "NCHW"
+    return by_axis.get(layout.index("H"), 1), by_axis.get(layout.index("W"), 1)
 
 
 def _rescaled(source: Geometry, size: tuple[int, int]) -> tuple[float, float]:
@@ -109,11 +176,3 @@ def _rescaled(source: Geometry, size: tuple[int, int]) -> tuple[float, float]:
         source.stride[0] * factor(source.size[0], size[0]),
         source.stride[1] * factor(source.size[1], size[1]),
     )
-
-
-def _transposed(layout: str | None, perm: list[int]) -> str | None:
-    if layout == "NCHW" and perm == TO_NHWC:
-        return "NHWC"
-    if layout == "NHWC" and perm == TO_NCHW:
-        return "NCHW"
-    return None
