@@ -7,7 +7,7 @@ block that the shortcut bypasses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
@@ -15,8 +15,9 @@ import onnx_ir as ir
 from .errors import GraftError
 from .graph.activations import Kind, kinds
 from .graph.bounds import upper_bound
-from .graph.dominators import dominators
+from .graph.dominators import dominators, inputs_of
 from .graph.ends import Ends, find_value
+from .graph.gates import only_gates
 from .graph.geometry import Geometry, geometries
 from .graph.shapes import Shapes
 
@@ -39,8 +40,8 @@ class Candidate:
     """The result of a pooling or a padding."""
     turned: bool
     """A copy of an activated tensor with its axes in another order."""
-    features: bool
-    """Behind a convolution, or what one gives? If not, it is the picture itself, quantised or scaled."""
+    depth: int
+    """Behind how many convolutions? Behind none, it is the picture itself, quantised or scaled."""
     convolved: bool
     """Does a convolution follow? If not, a pooled tensor is not a scale but the way out."""
 
@@ -84,12 +85,12 @@ class Tap:
         return self.shape[1] if self.first is None else self.first
 
 
-def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
+def candidates(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> list[Candidate]:
     """Every tensor on the picture's path that could be tapped at all, in topological order."""
-    geometry = geometries(ends, shapes)
     kind = kinds(ends.path)
     dominating = {value.name for value in dominators(ends.path, ends.image, ends.scores)}
     convolutions = [i for i, node in enumerate(ends.path) if "Conv" in node.op_type] or [-1]
+    depth: dict[str | None, int] = {}
     pooled: set[str] = set()
     turned: set[str] = set()
     found: list[Candidate] = []
@@ -103,9 +104,11 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
         if node.op_type == "DequantizeLinear" and source is not None and source.name in dominating:
             # One quantised tensor may be dequantised once for each reader; each is the whole of it.
             dominating.update(value.name for value in node.outputs)
+        deepest = max(depth.get(value.name, 0) for value in inputs_of(node)) + ("Conv" in node.op_type)
         for value in node.outputs:
             if not value.name:
                 continue
+            depth[value.name] = deepest
             where = geometry.get(value.name)
             # Every second pixel is a pooling, too.
             skipping = (
@@ -126,7 +129,7 @@ def candidates(ends: Ends, shapes: Shapes) -> list[Candidate]:
                 value.name in dominating,
                 value.name in pooled,
                 copied,
-                position >= convolutions[0],
+                depth[value.name],
                 position < convolutions[-1],
             )
             if _usable(candidate, ends):
@@ -141,11 +144,12 @@ def find_taps(ends: Ends, shapes: Shapes) -> list[Tap]:
         GraftError: No tensor of the network qualifies (an MLP, a vision transformer).
     """
     by_scale: dict[tuple[float, float], list[Candidate]] = {}
-    for candidate in candidates(ends, shapes):
-        if candidate.features:
+    geometry = geometries(ends, shapes)
+    for candidate in candidates(ends, shapes, geometry):
+        if candidate.depth:
             by_scale.setdefault(candidate.geometry.stride, []).append(candidate)
     order = {id(value): i for i, node in enumerate(ends.path) for value in node.outputs}
-    taps = [tap for group in by_scale.values() if (tap := _choose(group)) is not None]
+    taps = [tap for group in by_scale.values() if (tap := _choose(group, ends, geometry)) is not None]
     if not taps:
         operators = sorted({node.op_type for node in ends.path})
         integer = next((name for name in operators if name in _INTEGER_CONVOLUTIONS), None)
@@ -168,7 +172,7 @@ def named_taps(model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes
     Raises:
         GraftError: A name is unknown, its tensor has no picture's layout, or the order is another.
     """
-    usable = {candidate.name: candidate for candidate in candidates(ends, shapes)}
+    usable = {candidate.name: candidate for candidate in candidates(ends, shapes, geometries(ends, shapes))}
     taps = []
     for name in names:
         find_value(model, name)
@@ -199,26 +203,32 @@ def _usable(candidate: Candidate, ends: Ends) -> bool:
     return candidate.dominator and candidate.kind >= Kind.SIGNED and not candidate.turned
 
 
-def _choose(group: list[Candidate]) -> Tap | None:
+def _choose(group: list[Candidate], ends: Ends, geometry: Mapping[str, Geometry]) -> Tap | None:
     """The rule, from the best case to the last resort."""
-    cutting = [c for c in group if c.dominator]
-    for pool, why in (
-        ([c for c in cutting if c.kind >= Kind.SIGNED and not c.pooled], "last activated dominator"),
+    # Dominators have one order. Of parallel branches, which file them as they like, the deepest is the last.
+    group = sorted(group, key=lambda c: c.depth)
+
+    def activated(c: Candidate) -> bool:
+        return c.kind >= Kind.SIGNED and not c.pooled
+
+    rules: tuple[tuple[Callable[[Candidate], bool], str], ...] = (
+        (lambda c: c.dominator and activated(c), "last activated dominator"),
         (
-            [c for c in cutting if c.kind == Kind.RESIDUAL and not c.pooled],
+            lambda c: c.dominator and c.kind == Kind.RESIDUAL and not c.pooled,
             "last residual sum (no activated dominator)",
         ),
         (
-            [c for c in cutting if c.kind >= Kind.SIGNED and c.convolved],
+            lambda c: c.dominator and c.kind >= Kind.SIGNED and c.convolved,
             "pooled, but all there is at this scale",
         ),
         (
-            [c for c in group if c.kind >= Kind.SIGNED and not c.pooled],
+            lambda c: activated(c) and not only_gates(c.value, ends, geometry),
             "last activated tensor (no dominator here)",
         ),
-    ):
-        if pool:
-            chosen = pool[-1]
+    )
+    for fits, why in rules:
+        chosen = next((c for c in reversed(group) if fits(c)), None)
+        if chosen is not None:
             return _tap(chosen, why, _rejections(group, chosen))
     return None
 

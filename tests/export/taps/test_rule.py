@@ -114,3 +114,95 @@ def test_two_branches_without_a_dominator_fall_back_and_say_so() -> None:
     (tap,) = taps_of(model)
     assert tap.name == "ra"
     assert "no dominator" in tap.why
+
+
+def with_side_branch(side: str, end: str) -> onnx.ModelProto:
+    """Scales of 32, 16 and 4 pixels; beside the second, nodes that look at `a2` from afar and make `y`."""
+    return network(
+        f"""
+        c1 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w1)
+        a1 = Relu (c1)
+        c2 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (a1, w)
+        a2 = Relu (c2)
+        main = Conv <kernel_shape=[3,3], pads=[1,1,1,1]> (a2, w)
+        {side}
+        {end}
+        c3 = Conv <kernel_shape=[3,3], strides=[4,4], pads=[1,1,1,1]> (y, w)
+        a3 = Relu (c3)
+        pooled = GlobalAveragePool (a3)
+        flat = Flatten (pooled)
+        logits = Gemm <transB=1> (flat, w4)
+        """,
+        w1=np.ones((8, 3, 3, 3), np.float32), w=np.ones((8, 8, 3, 3), np.float32),
+        point=np.ones((8, 8, 1, 1), np.float32), both=np.ones((8, 16, 1, 1), np.float32),
+        w4=np.ones((10, 8), np.float32), twice=np.array([1, 1, 2, 2], np.float32),
+    )  # fmt: skip
+
+
+FROM_AFAR = """
+    far = AveragePool <kernel_shape=[2,2], strides=[2,2]> (a2)
+    look = Conv <kernel_shape=[3,3], pads=[1,1,1,1]> (far, w)
+    s = Sigmoid (look)
+    near = Resize <mode="nearest"> (s, , twice)
+"""
+
+
+@pytest.mark.parametrize(
+    ("side", "end"),
+    [
+        (FROM_AFAR, "y = Mul (main, near)"),
+        (FROM_AFAR, "weighed = Mul (main, near) y = Add (weighed, a2)"),
+        (
+            """
+            lines = ReduceMean <axes=[3], keepdims=1> (a2)
+            look = Conv <kernel_shape=[1,1]> (lines, point)
+            s = Sigmoid (look)
+            """,
+            "y = Mul (main, s)",
+        ),
+    ],
+    ids=["GhostNetV2", "beside a shortcut", "of rows"],
+)
+def test_what_only_weighs_another_path_is_no_scale(side: str, end: str) -> None:
+    assert found(with_side_branch(side, end)) == [("a1", 8, 32), ("a2", 8, 16), ("a3", 8, 4)]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "y = Add (main, near)",
+        "cat = Concat <axis=1> (main, near) y = Conv <kernel_shape=[1,1]> (cat, both)",
+        "sum = Add (main, near) gate = Sigmoid (sum) y = Mul (sum, gate)",
+    ],
+    ids=["added", "concatenated", "multiplied with what follows from it"],
+)
+def test_what_another_path_takes_up_is_a_scale(end: str) -> None:
+    taps = {tap.name: tap for tap in taps_of(with_side_branch(FROM_AFAR, end))}
+    assert "no dominator" in taps["s"].why
+    assert len(taps) == 4
+
+
+@pytest.mark.parametrize("order", ["deep first", "deep last"])
+def test_the_last_of_parallel_branches_is_the_deepest_one(order: str) -> None:
+    """A file may list them as it likes, and tools that rewrite it do."""
+    deep = """
+        l1 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w1)
+        la = Relu (l1)
+        l2 = Conv <kernel_shape=[3,3], pads=[1,1,1,1]> (la, w)
+        deep = Relu (l2)
+        lp = GlobalAveragePool (deep)
+    """
+    flat = """
+        r1 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w1)
+        flat = Relu (r1)
+        rp = GlobalAveragePool (flat)
+    """
+    model = network(
+        f"""
+        {deep + flat if order == "deep first" else flat + deep}
+        both = Concat <axis=1> (lp, rp)
+        logits = Flatten (both)
+        """,
+        w1=np.ones((8, 3, 3, 3), np.float32), w=np.ones((8, 8, 3, 3), np.float32),
+    )  # fmt: skip
+    assert found(model) == [("deep", 8, 32)]
