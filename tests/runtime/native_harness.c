@@ -214,13 +214,14 @@ static int check_blend(void)
 
 int main(int count, char **arguments)
 {
-    if (count != 2)
+    if (count != 3)
         return 2;
     state = (unsigned)strtoul(arguments[1], NULL, 10); /* where the random numbers start */
+    const int rounds = atoi(arguments[2]);
     const Kernels *tables[] = {&fastcam_kernels_generic, fastcam_kernels()};
     for (size_t t = 0; t < 2; t++) {
         double smoe = 0, gauss = 0, combine = 0, classes = 0;
-        for (int round = 0; round < 300; round++) {
+        for (int round = 0; round < rounds; round++) {
             smoe = fmax(smoe, check_smoe(tables[t]));
             gauss = fmax(gauss, check_gauss(tables[t]));
             combine = fmax(combine, check_combine(tables[t]));
@@ -228,7 +229,7 @@ int main(int count, char **arguments)
         }
         printf("%s %g %g %g %g\n", tables[t]->instructions, smoe, gauss, combine, classes);
     }
-    for (int round = 0; round < 300; round++)
+    for (int round = 0; round < rounds; round++)
         if (check_blend() != 0)
             return 3;
     return 0;
