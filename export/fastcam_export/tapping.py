@@ -10,7 +10,7 @@ import onnx_ir as ir
 from .branch import Branch
 from .errors import GraftError
 from .graph.activations import NON_NEGATIVE_OPS, SIGNED_OPS
-from .graph.geometry import TO_NCHW
+from .graph.ends import TO_NCHW
 from .taps import Tap
 
 ACTIVATIONS = NON_NEGATIVE_OPS | SIGNED_OPS | {"Clip"}

@@ -16,6 +16,8 @@ from .scores import holds_no_numbers
 
 DEFAULT_SIZE = 224
 """Assumed for a free height or width where the user names none."""
+TO_NCHW = [0, 3, 1, 2]
+"""The `perm` of a Transpose from N×H×W×C."""
 
 PICTURE_TYPES = (ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.UINT8, ir.DataType.DOUBLE)
 
@@ -156,7 +158,7 @@ def _layout(dims: Dims, path: list[ir.Node]) -> str:
         return "NHWC"
     first = next((n for n in path if n.op_type in {"Transpose", *CONVOLUTIONS}), None)
     perm = list(first.attributes.get_ints("perm", ())) if first is not None else []
-    return "NHWC" if perm == [0, 3, 1, 2] else "NCHW"
+    return "NHWC" if perm == TO_NCHW else "NCHW"
 
 
 def _conv_channels(path: list[ir.Node]) -> int | None:

@@ -18,7 +18,6 @@ STRIDED = CONVOLUTIONS | {"ConvTranspose", "MaxPool", "AveragePool", "LpPool", "
 PRODUCTS = frozenset({"MatMul", "FusedMatMul", "Einsum"})
 CUTTING = frozenset({"Slice", "Split", "Gather", "Pad"})
 """Operators that may leave out pixels; a Pad does where its pads are negative."""
-TO_NHWC, TO_NCHW = [0, 2, 3, 1], [0, 3, 1, 2]
 
 
 @dataclass(frozen=True)
