@@ -14,7 +14,7 @@ from fastcam_export import export
 from fastcam_export.errors import GraftError
 from fastcam_runtime import native
 from fastcam_runtime.contract import MAP
-from fastcam_runtime.session import open_session
+from fastcam_runtime.model.session import open_session
 
 from .naive import graft_naively
 from .networks import noise_picture

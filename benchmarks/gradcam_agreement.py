@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from fastcam_export import export
 from fastcam_runtime.contract import CAM, CLASS_INPUT
-from fastcam_runtime.session import open_session
-from fastcam_runtime.table import format_table
+from fastcam_runtime.model.session import open_session
+from fastcam_runtime.text import format_table
 from numpy.typing import NDArray
 
 from . import report

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fastcam_runtime.table import format_table
+from fastcam_runtime.text import format_table
 
 from . import report
 from .modules import plain_file
@@ -33,12 +33,12 @@ LIMITED = "resnet50"
 _PROBE = """
 import json, sys, time
 from benchmarks.process_memory import memory_bytes, peak_bytes, reset_peak
-import onnx, onnx_ir, onnxruntime, cv2, fastcam_export.cli, fastcam_runtime.cli
+import onnx, onnx_ir, onnxruntime, cv2, fastcam_export.cli.main, fastcam_runtime.cli.main
 sys.argv[0] = "fastcam"
 before = memory_bytes()
 reset_peak()
 started = time.perf_counter(), time.process_time()
-code = fastcam_runtime.cli.main(sys.argv[1:])
+code = fastcam_runtime.cli.main.main(sys.argv[1:])
 spent = time.perf_counter() - started[0], time.process_time() - started[1]
 print(json.dumps({"seconds": spent[0], "cpu_seconds": spent[1], "peak_bytes": peak_bytes() - before}))
 sys.exit(code)

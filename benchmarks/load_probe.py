@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fastcam_runtime.session import open_session
+from fastcam_runtime.model.session import open_session
 
 from .networks import noise_picture
 from .process_memory import memory_bytes, peak_bytes, reset_peak

@@ -26,15 +26,16 @@ import cv2
 import fastcam_export
 import numpy as np
 from fastcam_models import default_model
-from fastcam_runtime import Explainer, system
-from fastcam_runtime.controls import Controls
-from fastcam_runtime.loop import Loop, LoopOptions
-from fastcam_runtime.report import write_json
-from fastcam_runtime.session import count_threads
+from fastcam_runtime import Explainer
+from fastcam_runtime.live.controls import Controls
+from fastcam_runtime.live.loop import Loop, LoopOptions
+from fastcam_runtime.live.report import write_json
+from fastcam_runtime.live.tally import STAGES
+from fastcam_runtime.measure import system
+from fastcam_runtime.model.session import count_threads
 from fastcam_runtime.sinks import Sink, Status
 from fastcam_runtime.sources import open_source
-from fastcam_runtime.table import format_table
-from fastcam_runtime.tally import STAGES
+from fastcam_runtime.text import format_table
 
 MODEL = default_model()
 LIMIT = 0.15

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fastcam_runtime.errors import FastcamError
-from fastcam_runtime.table import format_table
+from fastcam_runtime.text import format_table
 
 from . import report, targets
 from .footprint import footprint

@@ -22,7 +22,7 @@ import cv2
 import numpy as np
 import torch
 from fastcam_runtime.contract import MAP
-from fastcam_runtime.table import format_table
+from fastcam_runtime.text import format_table
 
 from . import report
 from .forms import PLAIN, STANDARD, Files, available_forms, make_files, open_form, runner

@@ -9,8 +9,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from fastcam_runtime import native, system
-from fastcam_runtime.report import write_json
+from fastcam_runtime import native
+from fastcam_runtime.live.report import write_json
+from fastcam_runtime.measure import system
 
 from .networks import RESULTS
 from .rounds import Contender

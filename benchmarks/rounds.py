@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from fastcam_runtime import bench
+from fastcam_runtime.measure import paired as bench
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 """`cpu` counts the process's own processor time: for one thread on a machine that others use as well."""

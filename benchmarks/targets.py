@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fastcam_runtime.table import format_table
+from fastcam_runtime.text import format_table
 
 from .networks import NETWORKS
 

@@ -16,8 +16,8 @@ import cv2
 import fastcam_models
 import fastcam_runtime
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TIMEOUT = 300
 

@@ -7,9 +7,9 @@ Example:
 
 from __future__ import annotations
 
+from .analysis.taps import Tap
 from .api import export, graft
 from .errors import GraftError, LoadError
 from .options import Options
-from .taps import Tap
 
 __all__ = ["GraftError", "LoadError", "Options", "Tap", "export", "graft"]

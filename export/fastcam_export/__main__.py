@@ -2,6 +2,6 @@
 
 import sys
 
-from fastcam_runtime.cli import main
+from fastcam_runtime.cli.main import main
 
 sys.exit(main())

@@ -12,12 +12,12 @@ from fastcam_runtime.contract import Metadata
 
 from .check import check
 from .graft import Grafted, graft_branch
-from .interruption import temporary_folder
 from .load import load
 from .options import Options
-from .prepare import prepare
-from .save import Draft, check_target, draft, refuse_source
-from .streaming import write_model
+from .prepared.layout import prepare
+from .save.draft import Draft, check_target, draft, refuse_source
+from .save.interruption import temporary_folder
+from .save.streaming import write_model
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, LOVI, Metadata
 from fastcam_runtime.errors import first_line
 from fastcam_runtime.preprocess import Preprocessor
 
+from .analysis.feeds import make_feeds
 from .errors import GraftError
-from .graph.feeds import make_feeds
 
 TOLERANCE = 1e-5
 """Largest relative difference of an original output; usually there is none at all."""

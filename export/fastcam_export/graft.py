@@ -20,23 +20,23 @@ from fastcam_runtime.contract import (
 )
 from onnx_ir.passes.common import InlinePass
 
-from .approximate import Scales, first_channels, thin
-from .authoring import last_first
-from .branch import Branch
-from .canvas import make_canvas
-from .class_maps import class_activation, class_products
-from .combine import combine
+from .analysis.plan import Plan, plan
+from .analysis.taps import Tap
+from .authoring.branch import Branch
+from .authoring.map_size import make_canvas
+from .authoring.ops import last_first
+from .authoring.tap_input import pre_activation, tapped
 from .errors import GraftError
 from .load import Source
-from .lovi import lovi
-from .metadata import describe_graft
-from .normalize import normalize
+from .metadata.describe import describe_graft
+from .method.approximate import Scales, first_channels, thin
+from .method.class_maps import class_activation, class_products
+from .method.combine import combine
+from .method.lovi import lovi
+from .method.normalize import normalize
+from .method.statistics import PRE_ACTIVATION, statistic
+from .method.weights import scale_weights
 from .options import COMBINED_OUTPUTS, Options
-from .plan import Plan, plan
-from .statistics import PRE_ACTIVATION, statistic
-from .tapping import pre_activation, tapped
-from .taps import Tap
-from .weights import scale_weights
 
 
 @dataclass(frozen=True)

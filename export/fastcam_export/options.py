@@ -16,9 +16,9 @@ from fastcam_runtime.errors import closest
 
 from .cam import CAM_METHODS
 from .errors import GraftError
-from .labels import class_names, read_labels
-from .normalize import NORMALIZATIONS
-from .statistics import COMPILED, STATISTICS, WITH_EPSILON
+from .metadata.labels import class_names, read_labels
+from .method.normalize import NORMALIZATIONS
+from .method.statistics import COMPILED, STATISTICS, WITH_EPSILON
 
 SMALLEST_FLOAT32 = 1.2e-38
 """Numbers below this one have fewer digits, or none."""

@@ -1,11 +1,11 @@
 """Frames in, maps and pictures out: numpy, onnxruntime and OpenCV only."""
 
 from .classes import ClassError
+from .draw.overlay import Overlay, overlay
 from .errors import FastcamError, ModelError, SinkError, SourceError
 from .explainer import Explainer
 from .explanation import Explanation
-from .overlay import Overlay, overlay
-from .preprocess import Geometry
+from .image import Geometry
 
 __all__ = [
     "ClassError",

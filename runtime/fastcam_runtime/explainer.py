@@ -14,13 +14,13 @@ import numpy as np
 import onnxruntime as ort
 
 from . import contract
-from .class_input import ClassInput
-from .classes import find_class
+from .classes import Prediction, class_count, find_class, probability, tells_classes
 from .errors import FastcamError, ModelError, first_line
 from .explanation import Explanation, Prepared
-from .model import Model
-from .preprocess import Array, Geometry, Preprocessor
-from .scores import Prediction, class_count, probability, tells_classes
+from .image import Array, Geometry
+from .model.class_input import ClassInput
+from .model.grafted import Model
+from .preprocess import Preprocessor
 
 logger = logging.getLogger(__name__)
 

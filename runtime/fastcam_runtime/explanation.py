@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .preprocess import Array, Geometry
+from .image import Array, Geometry
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 import cv2
@@ -11,67 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .contract import ImageInput, Preprocess
-from .errors import ModelError, SourceError
-
-Array = npt.NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Rect:
-    """A rectangle in pixels: left, top, width, height."""
-
-    x: int
-    y: int
-    width: int
-    height: int
-
-    def of(self, image: Array) -> Array:
-        """The part of `image` (H×W or H×W×C) inside the rectangle, as a view."""
-        return image[self.y : self.y + self.height, self.x : self.x + self.width]
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """How a frame was laid on the input: the pixels in `seen` went to the pixels in `placed`.
-
-    `seen` is a rectangle of the frame and `placed` one of the input, so that a map at the input's size is
-    brought back by cutting out `placed` and resizing it to `seen`.
-    """
-
-    frame: tuple[int, int]
-    """Height and width of the frame."""
-    input: tuple[int, int]
-    """Height and width of the network's input."""
-    seen: Rect
-    placed: Rect
-
-    @classmethod
-    def lay(cls, frame: tuple[int, int], size: tuple[int, int], resize: str) -> Geometry:
-        """Lay a frame on an input of `size` by `stretch`, `crop` (its centre) or `letterbox` (with bars)."""
-        (h, w), (height, width) = frame, size
-        seen, placed = Rect(0, 0, w, h), Rect(0, 0, width, height)
-        if resize == "crop":
-            seen = _centred(_fit((height, width), frame), frame)
-        elif resize == "letterbox":
-            placed = _centred(_fit(frame, size), size)
-        return cls(frame, size, seen, placed)
-
-    def undo(self, image: Array) -> Array:
-        """The part of a map that shows the frame, at the map's own resolution (a view where sizes match)."""
-        if image.shape[:2] != self.input:
-            image = cv2.resize(image, self.input[::-1], interpolation=cv2.INTER_LINEAR)
-        return self.placed.of(image)
-
-
-def _fit(shape: tuple[int, int], room: tuple[int, int]) -> tuple[int, int]:
-    """The largest height and width in the proportions of `shape` inside `room`."""
-    (h, w), (height, width) = shape, room
-    scale = min(height / h, width / w)
-    return max(1, min(height, round(h * scale))), max(1, min(width, round(w * scale)))
-
-
-def _centred(size: tuple[int, int], room: tuple[int, int]) -> Rect:
-    return Rect((room[1] - size[1]) // 2, (room[0] - size[0]) // 2, size[1], size[0])
+from .errors import ModelError
+from .image import Array, Geometry, check_frame
 
 
 class Preprocessor:
@@ -139,20 +79,6 @@ class Preprocessor:
         self._shape = shape
         # New ones: the old ones hold pictures where bars may be now, and a network may still be reading them.
         self._tensors = deque(np.zeros_like(tensor) for tensor in self._tensors)
-
-
-def check_frame(frame: Array) -> Array:
-    """The frame as H×W or H×W×3 or H×W×4 uint8; anything else is refused."""
-    if not isinstance(frame, np.ndarray) or frame.dtype != np.uint8:
-        kind = frame.dtype if isinstance(frame, np.ndarray) else type(frame).__name__
-        raise SourceError(f"a frame must be a uint8 array, not {kind}")
-    if frame.ndim == 3 and frame.shape[2] == 1:
-        frame = frame[..., 0]
-    if not (frame.ndim == 2 or (frame.ndim == 3 and frame.shape[2] in (3, 4))) or frame.size == 0:
-        raise SourceError(
-            f"a frame must be H×W, H×W×3 (BGR) or H×W×4 (BGRA), not {'×'.join(map(str, frame.shape))}"
-        )
-    return frame
 
 
 def _tables(preprocess: Preprocess, dtype: np.dtype[Any]) -> Array:

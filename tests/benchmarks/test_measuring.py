@@ -9,7 +9,7 @@ from typing import Any
 
 import onnx
 import pytest
-from networks import small_cnn
+from support.networks import small_cnn
 
 from benchmarks import forms, graft, overhead, report
 from benchmarks.footprint import footprint

@@ -9,8 +9,8 @@ import onnx
 import onnxruntime as ort
 import pytest
 from fastcam_export import export
-from networks import small_cnn
-from oracle import method
+from support.networks import small_cnn
+from support.oracle import method
 
 from benchmarks.naive import graft_naively
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from fastcam_export.load.torch_module import export_torch
-from oracle import method
+from support.oracle import method
 
 from benchmarks import gradcam_agreement, openvino_peer, smoe_hooks, torch_peers
 from benchmarks.networks import noise_picture

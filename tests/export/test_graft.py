@@ -11,11 +11,11 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import GraftError, export, graft
 from fastcam_runtime.contract import METADATA_KEY
-from networks import network, residual_net, small_cnn
 from onnx import numpy_helper
-from oracle import method
-from running import metadata_of, picture
-from shared_data import shared
+from support.networks import network, residual_net, small_cnn
+from support.oracle import method
+from support.running import metadata_of, picture
+from support.shared_data import shared
 
 
 def run(model: onnx.ModelProto | Path, feeds: dict[str, np.ndarray], names: Sequence[str] | None = None):  # type: ignore[no-untyped-def]

@@ -7,9 +7,9 @@ import onnx
 import pytest
 from fastcam_export import GraftError, graft
 from fastcam_export.check import check
-from networks import add_weights, hide_a_shape, small_cnn, take_weights
 from onnx import TensorProto, helper
-from running import metadata_of, picture, run
+from support.networks import add_weights, hide_a_shape, small_cnn, take_weights
+from support.running import metadata_of, picture, run
 
 
 def with_names() -> onnx.ModelProto:

@@ -12,10 +12,10 @@ import onnx_ir as ir
 import pytest
 from fastcam_export import GraftError, Options, export, graft
 from fastcam_export.errors import LoadError
-from fastcam_runtime.cli import main
-from networks import small_cnn
-from refusals import refusal_of
-from running import metadata_of
+from fastcam_runtime.cli.main import main
+from support.networks import small_cnn
+from support.refusals import refusal_of
+from support.running import metadata_of
 
 LABELS = tuple("abcdefghij")
 

@@ -13,8 +13,8 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import export
 from fastcam_export.api import Exported
-from oracle import method
-from shared_data import shared
+from support.oracle import method
+from support.shared_data import shared
 
 IMAGENET_MEAN, IMAGENET_STD = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
 

@@ -12,7 +12,7 @@ import pytest
 from fastcam_models import default_model
 from fastcam_runtime.errors import ModelError
 from fastcam_runtime.sources.test_clip import TestClip
-from shared_data import shared
+from support.shared_data import shared
 
 torch = pytest.importorskip("torch")
 from fastcam_models import build, efficientnet_lite0  # noqa: E402

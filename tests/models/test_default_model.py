@@ -15,7 +15,7 @@ import pytest
 from fastcam_models import default_model
 from fastcam_runtime.contract import Preprocess
 from fastcam_runtime.sources.test_clip import TestClip
-from shared_data import shared
+from support.shared_data import shared
 
 CARD = (default_model().parent / "README.md").read_text(encoding="utf-8")
 SIZE = 224

@@ -11,9 +11,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fastcam_runtime import cli_run
+from fastcam_runtime.cli import run as cli_run
+from support.paths import ROOT
 
-DEPLOY = Path(__file__).parents[2] / "runtime/deploy"
+DEPLOY = ROOT / "runtime/deploy"
 SERVICE = DEPLOY / "fastcam.service"
 COMMAND = "/opt/fastcam/bin/fastcam"
 

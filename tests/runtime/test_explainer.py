@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from fastcam_runtime import ClassError, Explainer, FastcamError, ModelError, contract
-from tiny_grafts import GAIN, LABELS, make_graft, save_graft
+from support.tiny_grafts import GAIN, LABELS, make_graft, save_graft
 
 SIZE = (32, 48)
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from fastcam_runtime import ModelError, SourceError
 from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
-from fastcam_runtime.preprocess import Geometry, Preprocessor
+from fastcam_runtime.image import Geometry
+from fastcam_runtime.preprocess import Preprocessor
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import pytest
 from fastcam_runtime import Explainer, contract
-from shared_data import shared
+from support.shared_data import shared
 
 CAFFE = contract.Preprocess("BGR", (103.939, 116.779, 123.68), (1.0, 1.0, 1.0))
 

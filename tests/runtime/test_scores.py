@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fastcam_runtime.scores import class_count, probability, tells_classes
+from fastcam_runtime.classes import class_count, probability, tells_classes
 from scipy.special import expit, softmax
 
 Shape = list[int | str | None]

@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import onnx_ir as ir
+from fastcam_runtime.classes import are_class_scores
 from fastcam_runtime.errors import closest
-from fastcam_runtime.scores import are_class_scores
 
-from ..authoring import Ops
-from ..branch import Branch
+from ..analysis.dims import Dims, known_dims
+from ..analysis.scores import find_logits
+from ..analysis.taps import Tap
+from ..authoring.branch import Branch
+from ..authoring.ops import Ops
+from ..authoring.tap_input import channels_first, float_activation, tapped
 from ..errors import GraftError
-from ..graph.dims import Dims, known_dims
-from ..graph.scores import find_logits
-from ..tapping import channels_first, float_activation, tapped
-from ..taps import Tap
 from .closed_form import find_closed_form, gap_gradcam, gap_gradcam_plus_plus
 from .gradcam import Features, gradcam, gradcam_plus_plus
 from .gradient import head_gradient

@@ -10,9 +10,9 @@ import math
 
 import onnx_ir as ir
 
-from ..authoring import Ops, Step, make_function
-from ..graph.dims import known_dims
-from ..graph.scores import FORMAL
+from ..analysis.dims import known_dims
+from ..analysis.scores import FORMAL
+from ..authoring.ops import Ops, Step, make_function
 from .gradcam import Features, alpha_relu, weighted_sum, with_epsilon
 from .head import Head
 from .linear_layer import LinearLayer, linear_layer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from ..authoring import Ops, Step, make_function
+from ..authoring.ops import Ops, Step, make_function
 
 LEAST_DENOMINATOR = 1e-6
 """2 + ΣA·g is rounded by about this much near 0, which it only comes to where features are negative."""

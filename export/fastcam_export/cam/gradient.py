@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from ..authoring import Ops
+from ..authoring.ops import Ops
 from .head import Head
 from .rules import apply_rule
 from .seed import seed

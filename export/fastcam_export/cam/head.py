@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
+from ..analysis.dominators import inputs_of
 from ..errors import GraftError
-from ..graph.dominators import inputs_of
 
 NO_GRADIENT = frozenset(
     {"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "ConstantOfShape", "Range", "EyeLike", "OneHot"}

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import onnx_ir as ir
 
-from ..graph.dims import Dims
-from ..graph.dominators import inputs_of
-from ..graph.inference import infer
+from ..analysis.dims import Dims
+from ..analysis.dominators import inputs_of
+from ..analysis.inference import infer
 from .head import Head
 
 

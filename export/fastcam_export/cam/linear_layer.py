@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from ..authoring import Ops
-from ..graph.dims import known_dims
-from ..tapping import dequantizer
+from ..analysis.dims import known_dims
+from ..authoring.ops import Ops
+from ..authoring.tap_input import dequantizer
 from .site import constant_behind
 
 

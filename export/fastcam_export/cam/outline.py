@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 from fastcam_runtime.contract import DOMAIN
 
-from ..authoring import Ops, Step
+from ..authoring.ops import Ops, Step
 
 
 def outline(op: Ops, name: str, result: ir.Value, output: str, doc: str) -> tuple[Step, list[ir.Value]]:

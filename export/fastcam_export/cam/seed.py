@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from ..authoring import Ops
-from ..graph.dims import Dims, known_dims
+from ..analysis.dims import Dims, known_dims
+from ..authoring.ops import Ops
 from .head import Head
 from .linear_layer import linear_layer
 from .rules import apply_rule

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from ..authoring import Ops, Step, make_function
-from ..graph.dims import known_dims
+from ..analysis.dims import known_dims
+from ..authoring.ops import Ops, Step, make_function
 
 ROUNDING = 1e-6
 """A map that varies by less, relative to its largest value, is constant: upsampling rounds that much."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from ..authoring import Ops
+from ..analysis.constants import constant
+from ..analysis.dims import Dims, fixed_dims, known_dims
+from ..authoring.ops import Ops
+from ..authoring.tap_input import dequantizer, read_activation
 from ..errors import GraftError
-from ..graph.constants import constant
-from ..graph.dims import Dims, fixed_dims, known_dims
-from ..tapping import dequantizer, read_activation
 
 STILL_WORKS = "saliency_map works without class maps"
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastcam_runtime import Explainer, Overlay
-from fastcam_runtime.controls import Controls
-from fastcam_runtime.loop import Loop
-from fastcam_runtime.preprocess import Array
+from fastcam_runtime.image import Array
+from fastcam_runtime.live.controls import Controls
+from fastcam_runtime.live.loop import Loop
 from fastcam_runtime.sinks import Sink, Status
 from fastcam_runtime.sinks.video import VideoFile
 from fastcam_runtime.sources.test_clip import DEFAULT_FPS, TestClip
-from fastcam_runtime.table import format_table
+from fastcam_runtime.text import format_table
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from fastcam_runtime import Explanation, Overlay, contract
-from fastcam_runtime.caption import Lettering, plain
 from fastcam_runtime.contract import Metadata
-from fastcam_runtime.preprocess import Array, Rect
+from fastcam_runtime.draw.caption import Lettering, plain
+from fastcam_runtime.image import Array, Rect
 
 from .legend import MUTED, draw_legend, legend_height
 

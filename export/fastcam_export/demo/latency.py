@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fastcam_runtime import native, system
-from fastcam_runtime.bench import BenchOptions, Difference, Variant, measure, open_variant
-from fastcam_runtime.branch import cut_file
+from fastcam_runtime import native
 from fastcam_runtime.contract import MAP
-from fastcam_runtime.table import format_table
+from fastcam_runtime.measure import system
+from fastcam_runtime.measure.paired import BenchOptions, Difference, Variant, measure, open_variant
+from fastcam_runtime.model.pruning import cut_file
+from fastcam_runtime.text import format_table
 
 
 def compare(

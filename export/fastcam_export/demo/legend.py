@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from fastcam_runtime import colormaps
-from fastcam_runtime.caption import Lettering
-from fastcam_runtime.preprocess import Array, Rect
+from fastcam_runtime.draw import colormaps
+from fastcam_runtime.draw.caption import Lettering
+from fastcam_runtime.image import Array, Rect
 
-from ..lovi import VIOLET
+from ..method.lovi import VIOLET
 
 MUTED = (176, 168, 160)
 """BGR of everything that is written beside the point."""

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from fastcam_models import default_model
 from fastcam_runtime import Explainer, FastcamError, SinkError, contract
-from fastcam_runtime.bench import WARM_UP, BenchOptions
-from fastcam_runtime.model import Model
+from fastcam_runtime.measure.paired import WARM_UP, BenchOptions
+from fastcam_runtime.model.grafted import Model
 from fastcam_runtime.sinks.atomic import prepare_folder
 from fastcam_runtime.sinks.images import save_image
 from fastcam_runtime.sources.test_clip import DEFAULT_FPS, DEFAULT_FRAMES, DEFAULT_SIZE, TestClip
 
 from ..api import export
-from ..interruption import temporary_folder
-from ..progress import Progress
+from ..cli.progress import Progress
+from ..save.interruption import temporary_folder
 from .clip import Seen, format_labels, record
 from .contact_sheet import FRAME, Row, columns_for, draw_sheet, pick
 from .latency import compare, format_latency

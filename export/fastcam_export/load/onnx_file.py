@@ -7,7 +7,7 @@ from pathlib import Path
 
 import onnx
 from fastcam_runtime.errors import ModelError
-from fastcam_runtime.model_file import read_model
+from fastcam_runtime.model.file import read_model
 
 from ..errors import LoadError
 from .messages import external_tensors

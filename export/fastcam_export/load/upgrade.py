@@ -12,9 +12,9 @@ from fastcam_runtime.contract import DOMAIN, METADATA_KEY
 from fastcam_runtime.errors import last_line
 from onnx_ir.passes.common import InlinePass
 
-from ..authoring import MIN_OPSET
+from ..analysis.optimised import refuse_processor_layout
+from ..authoring.ops import MIN_OPSET
 from ..errors import GraftError, LoadError
-from ..graph.optimised import refuse_processor_layout
 from .messages import messages, reads
 from .source import Source
 from .view import refuse_unseen, view

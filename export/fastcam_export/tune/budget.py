@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fastcam_runtime.bench import Difference
 from fastcam_runtime.errors import FastcamError
+from fastcam_runtime.measure.paired import Difference
 
 
 @dataclass(frozen=True)

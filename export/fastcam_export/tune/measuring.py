@@ -10,20 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fastcam_runtime import Explainer, bench, native, providers, system
-from fastcam_runtime.branch import cut_file
+from fastcam_runtime import Explainer, native
 from fastcam_runtime.contract import MAP, Metadata
+from fastcam_runtime.image import Image
+from fastcam_runtime.measure import paired as bench
+from fastcam_runtime.measure import system
+from fastcam_runtime.model import providers
+from fastcam_runtime.model.pruning import cut_file
+from fastcam_runtime.model.session import default_threads
 from fastcam_runtime.preprocess import Preprocessor
-from fastcam_runtime.session import default_threads
-from fastcam_runtime.sources.base import Image
 
 from ..api import export
-from ..interruption import temporary_folder
+from ..method.statistics import COMPILED
 from ..options import Options
-from ..statistics import COMPILED
+from ..save.interruption import temporary_folder
 from .budget import Budget
 from .fidelity import Array, Fidelity
-from .forms import FUNCTIONS, Form
+from .variants import FUNCTIONS, Form
 
 Measure = Callable[[Sequence[bench.Variant], int, Callable[[int], None]], None]
 """Runs all variants in every round and leaves the times in their `samples`; see `bench.measure`."""

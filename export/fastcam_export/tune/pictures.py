@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
+from fastcam_runtime.image import Image
 from fastcam_runtime.sources import open_source
-from fastcam_runtime.sources.base import Image
 
 DEFAULT = "test://?frames=16"
 MOST = 32

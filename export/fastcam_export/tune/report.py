@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fastcam_runtime import preparation
-from fastcam_runtime.session import count_threads
-from fastcam_runtime.table import format_table
+from fastcam_runtime.model.session import count_threads
+from fastcam_runtime.prepared import device as preparation
+from fastcam_runtime.text import format_table
 
-from .forms import FUNCTIONS, INLINE, PREPARED
 from .measuring import Measured
 from .tuning import Tuning
+from .variants import FUNCTIONS, INLINE, PREPARED
 
 _EXACT = {
     FUNCTIONS.name: "exact, with compiled kernels for the steps that have one, where these were built",

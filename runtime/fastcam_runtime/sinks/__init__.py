@@ -1,6 +1,6 @@
 """Where pictures go: one interface, chosen by URI."""
 
 from .base import Sink, Status
-from .opening import open_sink
+from .registry import open_sink
 
 __all__ = ["Sink", "Status", "open_sink"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import ClassVar, TypeVar
 
-from ..scores import Prediction
-from ..sources.base import Image
+from ..classes import Prediction
+from ..image import Image
 
 _Self = TypeVar("_Self", bound="Sink")
 

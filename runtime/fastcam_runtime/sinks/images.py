@@ -9,7 +9,7 @@ from pathlib import Path
 import cv2
 
 from ..errors import SinkError
-from ..sources.base import Image
+from ..image import Image
 from .atomic import prepare_folder, write_whole
 from .base import Sink, Status
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..sources.base import Image
+from ..image import Image
 from .base import Sink, Status
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from ..scores import Prediction
-from ..sources.base import Image
+from ..classes import Prediction
+from ..image import Image
 from .base import Sink, Status, finite
 
 LIMIT = 100_000

@@ -10,7 +10,7 @@ from pathlib import Path
 import cv2
 
 from ..errors import SinkError
-from ..sources.base import Image
+from ..image import Image
 from .atomic import beside, prepare_folder
 from .base import Sink, Status
 

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import cv2
 
-from ..controls import Controls
 from ..errors import SinkError
-from ..sources.base import Image
+from ..image import Image
+from ..live.controls import Controls
 from .base import Sink, Status
 
 TITLE = "fastcam"

@@ -1,7 +1,8 @@
 """Where frames come from: one interface, chosen by URI."""
 
+from ..image import Image
 from . import quiet as _quiet  # noqa: F401 (before OpenCV first speaks)
-from .base import Frame, Image, Source, SourceOptions
-from .opening import open_source
+from .base import Frame, Source, SourceOptions
+from .registry import open_source
 
 __all__ = ["Frame", "Image", "Source", "SourceOptions", "open_source"]

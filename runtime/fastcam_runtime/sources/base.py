@@ -8,13 +8,9 @@ from types import TracebackType
 from typing import ClassVar, TypeVar
 
 import cv2
-import numpy as np
-import numpy.typing as npt
 
 from ..errors import SourceError
-
-Image = npt.NDArray[np.uint8]
-"""A picture as OpenCV keeps it: height × width × 3, blue-green-red, 0…255."""
+from ..image import Image
 
 FLIPS = {"horizontal": 1, "vertical": 0, "both": -1}
 """The words that turn a picture, and what `cv2.flip` calls them; `both` is half a turn."""

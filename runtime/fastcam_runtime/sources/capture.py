@@ -10,7 +10,8 @@ from pathlib import Path
 import cv2
 
 from ..errors import SourceError
-from .base import Image, Source, SourceOptions
+from ..image import Image
+from .base import Source, SourceOptions
 from .files import VideoFile
 from .live import LiveSource
 

@@ -10,7 +10,8 @@ from typing import Any
 import cv2
 
 from ..errors import SourceError
-from .base import Image, Source, SourceOptions
+from ..image import Image
+from .base import Source, SourceOptions
 from .capture import CaptureGrabber
 from .live import LiveSource
 

@@ -12,7 +12,8 @@ import cv2
 import numpy as np
 
 from ..errors import SourceError, closest
-from .base import Image, Source, SourceOptions
+from ..image import Image
+from .base import Source, SourceOptions
 from .ordered import OrderedSource
 
 logger = logging.getLogger(__name__)

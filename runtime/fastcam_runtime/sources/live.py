@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import ClassVar, Protocol
 
 from ..errors import SourceError, last_line
-from .base import Frame, Image, Source, SourceOptions
-from .thinning import Thinning
+from ..image import Image
+from .base import Frame, Source, SourceOptions
+from .rate_limit import Thinning
 
 logger = logging.getLogger(__name__)
 

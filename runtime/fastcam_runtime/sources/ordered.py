@@ -7,7 +7,8 @@ import time
 from abc import abstractmethod
 
 from ..errors import SourceError
-from .base import Frame, Image, Source, SourceOptions
+from ..image import Image
+from .base import Frame, Source, SourceOptions
 
 PICTURES_PER_SECOND = 10.0
 """The pace for a viewer where the source has none of its own: pictures in a folder."""

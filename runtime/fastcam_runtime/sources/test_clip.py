@@ -11,7 +11,8 @@ import cv2
 import numpy as np
 
 from ..errors import SourceError, closest
-from .base import Image, SourceOptions
+from ..image import Image
+from .base import SourceOptions
 from .ordered import OrderedSource
 
 PHOTOS = Path(__file__).parent / "clip"

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import onnx
 import pytest
 import torch
-from cam_harness import autograd, normalise, run, session, textbook_cam, with_class_map
-from fastcam_export.bilinear import upsample
 from fastcam_export.cam import minmax
+from fastcam_export.method.bilinear import upsample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from onnx import numpy_helper
-from steps import StepRunner, run_step
+from support.cam_harness import autograd, normalise, run, session, textbook_cam, with_class_map
+from support.paths import GOLDEN
+from support.steps import StepRunner, run_step
 
-GOLDEN = Path(__file__).parents[2] / "golden"
 OPSET = 17
 
 

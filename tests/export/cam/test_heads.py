@@ -10,9 +10,9 @@ import onnx
 import pytest
 import torch
 import torch.nn.functional as F
-from cam_harness import autograd, run, session, textbook_cam, with_class_map
 from fastcam_export.errors import GraftError
 from onnx import numpy_helper
+from support.cam_harness import autograd, run, session, textbook_cam, with_class_map
 
 CHANNELS, CLASSES = 6, 5
 RNG = np.random.default_rng(11)

@@ -6,7 +6,6 @@ import io
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -14,17 +13,18 @@ import onnx
 import onnx_ir as ir
 import pytest
 import torch
-from cam_harness import autograd, session, textbook_cam, with_class_map
-from fastcam_export.graph.ends import find_ends
-from fastcam_export.graph.shapes import concrete_shapes
-from fastcam_export.taps import find_taps
+from fastcam_export.analysis.ends import find_ends
+from fastcam_export.analysis.shapes import concrete_shapes
+from fastcam_export.analysis.taps import find_taps
 from onnx import TensorProto, helper, numpy_helper
+from support.cam_harness import autograd, session, textbook_cam, with_class_map
+from support.paths import ROOT
 from torch import nn
 
 Part = Callable[[torch.Tensor], torch.Tensor]
 CLASSES = 40
 TOLERANCE = 1e-4
-MODELS = Path(__file__).parents[3] / "models"
+MODELS = ROOT / "models"
 
 
 @dataclass(frozen=True)

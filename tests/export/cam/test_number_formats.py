@@ -8,10 +8,10 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from cam_harness import autograd, normalise, run, session, textbook_cam, with_class_map
 from fastcam_export.load import load
 from onnx import TensorProto, helper, numpy_helper
-from shared_data import shared
+from support.cam_harness import autograd, normalise, run, session, textbook_cam, with_class_map
+from support.shared_data import shared
 
 RNG = np.random.default_rng(4)
 CHANNELS, CLASSES, SCALE = 12, 5, 1 / 64

@@ -8,10 +8,10 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from cam_cases import CASES, Case
-from cam_harness import autograd, run, with_gradient
 from fastcam_export.cam.rules.registry import RULES
 from fastcam_export.errors import GraftError
+from support.cam_cases import CASES, Case
+from support.cam_harness import autograd, run, with_gradient
 
 CLASSES = 7
 

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import onnx
 import pytest
-from networks import small_cnn
+from support.networks import small_cnn
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from fastcam_export.tune import Budget
 from fastcam_runtime import FastcamError
-from fastcam_runtime.bench import Difference
-from tuned import PLAIN
+from fastcam_runtime.measure.paired import Difference
+from support.tuned import PLAIN
 
 
 @pytest.mark.parametrize(

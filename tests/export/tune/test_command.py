@@ -20,13 +20,13 @@ from fastcam_export.errors import GraftError
 from fastcam_export.tune import Workbench
 from fastcam_export.tune.measuring import MOST_PASSES
 from fastcam_runtime import Explainer
-from fastcam_runtime.bench import Variant
-from fastcam_runtime.cli import main
+from fastcam_runtime.cli.main import main
 from fastcam_runtime.contract import PREPROCESS
-from networks import small_cnn
+from fastcam_runtime.measure.paired import Variant
 from scipy import stats
-from shared_data import shared
-from tuned import CHEAPER, clock, maps, overlap
+from support.networks import small_cnn
+from support.shared_data import shared
+from support.tuned import CHEAPER, clock, maps, overlap
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def costs(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """What the forms cost in ms of a 10 ms network; 1 ms unless a test says otherwise."""
     made_up: dict[str, float] = {}
     monkeypatch.setattr(
-        "fastcam_export.tune.command.Workbench", functools.partial(Workbench, measure=clock(made_up))
+        "fastcam_export.cli.tune.Workbench", functools.partial(Workbench, measure=clock(made_up))
     )
     return made_up
 
@@ -195,9 +195,7 @@ def test_a_free_size_is_measured_as_asked(
             variant.session.run(None, variant.feed)
         made_up(variants, rounds, progress)
 
-    monkeypatch.setattr(
-        "fastcam_export.tune.command.Workbench", functools.partial(Workbench, measure=watched)
-    )
+    monkeypatch.setattr("fastcam_export.cli.tune.Workbench", functools.partial(Workbench, measure=watched))
     source = tmp_path / "free.onnx"
     onnx.save(small_cnn("float[N,3,H,W] input"), source)
     code, _, _ = run(
@@ -268,7 +266,7 @@ def test_figures_are_kept_where_no_model_can_be_written(
     def full(*_: object, **__: object) -> None:
         raise GraftError("cannot write it: No space left on device")
 
-    monkeypatch.setattr("fastcam_export.tune.command.export", full)
+    monkeypatch.setattr("fastcam_export.cli.tune.export", full)
     figures = tmp_path / "figures.json"
     argv = ["--budget", "900%", "--images", "test://?frames=1", "--out", tmp_path / "o.onnx"]
     code, _, err = run(capsys, plain, *argv, "--json", figures)
@@ -308,7 +306,7 @@ def test_a_network_without_a_file(
 def converse(argv: Sequence[object], answers: str, folder: Path) -> tuple[int, str]:
     """Run the command on a terminal of its own and answer its questions."""
     controller, terminal = pty.openpty()
-    command = [sys.executable, "-m", "fastcam_runtime.cli", "tune", *map(str, argv), "--threads", "1"]
+    command = [sys.executable, "-m", "fastcam_runtime.cli.main", "tune", *map(str, argv), "--threads", "1"]
     try:
         process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, cwd=folder)
         os.write(controller, answers.encode())

@@ -14,10 +14,10 @@ from fastcam_export.tune import Budget, Tuning, report, tune
 from fastcam_export.tune.measuring import MOST_PASSES
 from fastcam_export.tune.pictures import read_pictures
 from fastcam_runtime import FastcamError, native
-from fastcam_runtime.bench import WARM_UP
-from networks import small_cnn
+from fastcam_runtime.measure.paired import WARM_UP
 from scipy import stats
-from tuned import CHEAPER, SHAPES, clock, maps, names, overlap, workbench
+from support.networks import small_cnn
+from support.tuned import CHEAPER, SHAPES, clock, maps, names, overlap, workbench
 
 
 def test_a_large_budget_takes_an_exact_form_and_measures_no_approximation(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.sources import SourceOptions, capture, csi
-from waiting import until
+from support.waiting import until
 
 
 def test_webcam_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:

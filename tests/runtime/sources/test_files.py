@@ -12,8 +12,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from fastcam_runtime.controls import Controls
 from fastcam_runtime.errors import SourceError
+from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.sinks import Status, open_sink
 from fastcam_runtime.sources import Source, open_source
 

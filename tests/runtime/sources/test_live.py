@@ -10,7 +10,7 @@ import pytest
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.sources import SourceOptions
 from fastcam_runtime.sources.live import LiveSource
-from waiting import until
+from support.waiting import until
 
 
 class Scripted:

@@ -15,11 +15,11 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from fastcam_runtime.cli import main
+from fastcam_runtime.cli.main import main
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.sources import capture, open_source
-from tiny_grafts import save_graft
-from waiting import until
+from support.tiny_grafts import save_graft
+from support.waiting import until
 
 
 class Broadcast:

@@ -7,10 +7,10 @@ import dataclasses
 import cv2
 import numpy as np
 import pytest
-from clip_boxes import CAT_FACE, SUBJECTS, Box, in_frame
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.sources import SourceOptions, open_source
 from fastcam_runtime.sources.test_clip import PHOTOS, TestClip, View
+from support.clip_boxes import CAT_FACE, SUBJECTS, Box, in_frame
 
 SIZES = [(640, 480), (1280, 720), (224, 224), (240, 320), (97, 33), (1, 1)]
 

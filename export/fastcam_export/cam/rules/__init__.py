@@ -7,7 +7,8 @@ Activations prefer their output `y`: where onnxruntime fuses them, `x` does not 
 
 from __future__ import annotations
 
-from . import activations, arithmetic, gathering, linear, normalizations, pooling, reductions, shapes
+from . import activations, arithmetic, linear, normalizations, pooling, reductions, shapes
+from . import indexing as gathering
 from .registry import apply_rule, rule
 
 __all__ = ["apply_rule", "rule"]

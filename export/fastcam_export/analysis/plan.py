@@ -1,0 +1,90 @@
+"""The plan of a graft: where the picture comes in, where the scores go out, where the scales end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import onnx_ir as ir
+
+from ..load import Source
+from ..load.view import view
+from ..method.bilinear import Size
+from ..options import Options
+from .dims import Dims
+from .ends import Ends, find_ends, other_scores
+from .geometry import cut_size
+from .shapes import Shapes, concrete_shapes, lasting_shapes
+from .taps import Tap, find_taps, named_taps
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the analysis of a model found."""
+
+    model: ir.Model
+    ends: Ends
+    taps: list[Tap]
+    shapes: Mapping[str, Dims]
+    """The shapes on the picture's path by tensor name, None for what may differ from picture to picture."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of this network."""
+
+    def fixed_size(self, tap: Tap) -> Size:
+        """Height and width of a tap, None where the picture's are free: then the tap's are too."""
+        return _fixed_size(self.ends, tap)
+
+
+def plan(source: Source, options: Options) -> Plan:
+    """Find the image input, the scores and the taps of a loaded model.
+
+    Raises:
+        LoadError: Its graph cannot be read.
+        GraftError: The model takes no picture, has no usable scale, or a named tap is unknown.
+    """
+    model = view(source)
+    ends = find_ends(model, options.input_shape, options.scores)
+    shapes = concrete_shapes(model, ends, source.path.parent if source.path is not None else None)
+    if options.taps == "auto":
+        taps = find_taps(ends, shapes)
+    else:
+        taps = named_taps(model, options.taps, ends, shapes)
+    lasting = lasting_shapes(model, shapes)
+    for tap in taps:
+        if None in lasting[tap.name]:
+            lasting[tap.name] = _lasting_dims(ends, tap)
+    return Plan(model, ends, taps, lasting, tuple(_notes(model, ends, shapes, options)))
+
+
+def _fixed_size(ends: Ends, tap: Tap) -> Size:
+    free = ends.free_size
+    return (None if free[0] is None else tap.shape[2], None if free[1] is None else tap.shape[3])
+
+
+def _lasting_dims(ends: Ends, tap: Tap) -> Dims:
+    """Of a tap it is known which of its dimensions follow those of the picture."""
+    height, width = _fixed_size(ends, tap)
+    sizes = {"N": None, "C": tap.shape[1], "H": height, "W": width}
+    return tuple(sizes[axis] for axis in tap.layout)
+
+
+def _notes(model: ir.Model, ends: Ends, shapes: Shapes, options: Options) -> Iterator[str]:
+    height, width = ends.size
+    if options.input_shape is None and None in ends.free_size:
+        yield (
+            f"the network leaves the size of its picture free: frames are resized to {height}×{width}; "
+            f"--input-shape {','.join(ends.layout)} names another size"
+        )
+    cut = cut_size(ends, shapes)
+    if cut is not None:
+        yield f"the network cuts its picture to {cut[0]}×{cut[1]}: maps of that part cover the whole picture"
+    others = [f"'{v.name}'" for v in model.graph.inputs if v is not ends.image and not v.is_initializer()]
+    if others:
+        yield (
+            f"fastcam run cannot feed {', '.join(others)}: it gives a network its picture and nothing else; "
+            "run the file in a program of your own"
+        )
+    scores = other_scores(model, ends) if options.scores is None else []
+    if scores:
+        listed = ", ".join(scores)
+        yield f"'{ends.scores.name}' is taken for the class scores; --scores names another: {listed}"

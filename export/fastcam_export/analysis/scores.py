@@ -1,0 +1,61 @@
+"""The class scores of a network: what they are, and the logits behind them."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+from fastcam_runtime.classes import are_class_scores, class_count
+
+from .dims import known_dims
+
+FINAL = {"Softmax": "probabilities", "Sigmoid": "probabilities", "LogSoftmax": "logits"}
+"""What a network may end in behind its logits, and what its scores are then: the softmax of logarithms of
+probabilities gives these probabilities back."""
+
+FORMAL = frozenset(
+    {"Identity", "Cast", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Transpose"}
+    | {"QuantizeLinear", "DequantizeLinear"}
+)
+"""Operators that change the form of the scores but not their order."""
+
+_OTHERS = (ir.DataType.INT64, ir.DataType.INT32, ir.DataType.BOOL, ir.DataType.STRING)
+
+
+def find_logits(scores: ir.Value) -> tuple[ir.Value, str]:
+    """The logits behind a model's scores, and what the scores are.
+
+    Returns:
+        The input of a Softmax, LogSoftmax or Sigmoid at the very end, else `scores` itself; and
+        `probabilities`, or `logits` where a softmax has still to be taken.
+    """
+    value = scores
+    while (node := value.producer()) is not None and node.domain == "":
+        source = node.inputs[0] if node.inputs else None
+        if source is None:
+            break
+        if node.op_type in FINAL:
+            return source, FINAL[node.op_type]
+        if node.op_type not in FORMAL:
+            break
+        value = source
+    return scores, "logits"
+
+
+def describe_scores(scores: ir.Value) -> str:
+    """`logits` or `probabilities`, or what the output has instead of one value per class."""
+    sizes = known_dims(scores) or ()
+    if holds_no_numbers(scores):
+        return f"of {scores.dtype}, no scores: no labels, no class maps"
+    if are_class_scores(sizes[1:]):
+        return find_logits(scores)[1]
+    listed = "×".join("?" if size is None else str(size) for size in sizes[1:])
+    return f"one for each of {listed}, not for each class: no labels, no class maps"
+
+
+def count_classes(scores: ir.Value) -> int | None:
+    """How many classes there are; None where that is free, and where there is no score per class."""
+    return class_count(known_dims(scores) or ())
+
+
+def holds_no_numbers(value: ir.Value) -> bool:
+    """Whether an output holds indices, names or flags: the result of a choice, not scores."""
+    return value.dtype in _OTHERS

@@ -1,0 +1,106 @@
+"""Concrete shapes of every tensor on the picture's path: inferred, and observed where inference fails."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import onnxruntime as ort
+from fastcam_runtime.errors import first_line
+from fastcam_runtime.model.session import WEIGHTS_FOLDER
+
+from ..errors import GraftError
+from ..load.messages import external_tensors
+from .dims import Dims, fixed_dims
+from .ends import Ends
+from .feeds import make_feeds
+from .inference import infer
+
+Shapes = dict[str, tuple[int, ...]]
+Found = dict[str, tuple[ir.DataType, tuple[int, ...]]]
+
+
+def concrete_shapes(model: ir.Model, ends: Ends, folder: Path | None = None) -> Shapes:
+    """Shapes by tensor name, for the concrete input shape of `ends`; a sequence of tensors has none.
+
+    Shapes that hide from ONNX's inference (behind computed Pads or Reshapes) are read off one run, for
+    which external weights lie in `folder`. The element types that are found on the way are noted on the
+    graph's values.
+    """
+    found = _inferred(model, ends)
+    values = {v.name: v for node in ends.path for v in node.outputs if v.name}
+    missing = [name for name in values if name not in found]
+    if missing:
+        found.update(_observed(model, ends, missing, folder))
+    for name, (dtype, _) in found.items():
+        if name in values:
+            values[name].dtype = dtype
+    return {name: shape for name, (_, shape) in found.items()}
+
+
+def lasting_shapes(model: ir.Model, shapes: Shapes) -> dict[str, Dims]:
+    """What the shapes for one picture say of those for any other that the model takes.
+
+    All of it where no input has a free dimension. Else only how many dimensions there are: a free height,
+    width or batch may come back in any of them.
+    """
+    inputs = [value for value in model.graph.inputs if not value.is_initializer()]
+    if all(fixed_dims(value) is not None for value in inputs):
+        return dict(shapes)
+    return {name: (None,) * len(shape) for name, shape in shapes.items()}
+
+
+def _inferred(model: ir.Model, ends: Ends) -> Found:
+    assert ends.image.dtype is not None
+    found: Found = {ends.image.name or "": (ends.image.dtype, ends.shape)}
+    for name, value in infer(model.graph, model.graph, {ends.image: ends.shape}).items():
+        shape = fixed_dims(value)
+        if shape is not None and value.dtype is not None:
+            found[name] = (value.dtype, shape)
+    return found
+
+
+def _find_weights(proto: onnx.ModelProto, folder: Path) -> str:
+    """Name external weights by where they really lie, and return the folder that holds them all.
+
+    A cache of models may keep them elsewhere, behind links, which onnxruntime follows only from a file.
+    """
+    named = [{entry.key: entry for entry in tensor.external_data} for tensor in external_tensors(proto)]
+    entries = [keys["location"] for keys in named]
+    files = [(folder / entry.value).resolve() for entry in entries]
+    if not files:
+        return str(folder.resolve())
+    root: str = os.path.commonpath([file.parent for file in files])
+    for entry, file in zip(entries, files, strict=True):
+        entry.value = file.relative_to(root).as_posix()
+    return root
+
+
+def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None) -> Found:
+    """Run the model once with the wanted tensors as outputs and look at what comes out."""
+    proto = ir.to_proto(model)
+    present = {output.name for output in proto.graph.output}
+    proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in present)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    if folder is not None:
+        options.add_session_config_entry(WEIGHTS_FOLDER, _find_weights(proto, folder))
+    try:
+        session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        feeds = make_feeds(session.get_inputs(), ends.image.name or "", ends.shape, np.zeros)
+        results = session.run(names, feeds)
+    except Exception as error:  # onnxruntime raises a family of its own, without a public base class
+        reason = first_line(error)
+        raise GraftError(
+            f"the shape of '{names[0]}' cannot be inferred, and the model does not run at input "
+            f"{'×'.join(map(str, ends.shape))} to learn it: {reason}"
+        ) from error
+    return {
+        name: (ir.DataType.from_numpy(result.dtype), result.shape)
+        for name, result in zip(names, results, strict=True)
+        if isinstance(result, np.ndarray)
+    }

@@ -1,0 +1,1 @@
+"""Write ONNX nodes and functions, and append them to a network."""

@@ -1,0 +1,114 @@
+"""From a tap to the float32 tensor that a statistic reads, without disturbing the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import onnx_ir as ir
+
+from ..analysis.activations import NON_NEGATIVE_OPS, SIGNED_OPS
+from ..analysis.ends import TO_NCHW
+from ..analysis.taps import Tap
+from ..errors import GraftError
+from .branch import Branch
+
+ACTIVATIONS = NON_NEGATIVE_OPS | SIGNED_OPS | {"Clip"}
+
+
+def tapped(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:
+    """The tensor of a tap, which has this layout, as float32 N×C×H×W."""
+    return channels_first(branch, float_activation(branch, value, where), layout, where)
+
+
+def channels_first(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:
+    """A tensor of this layout as N×C×H×W."""
+    if layout == "NCHW":
+        return value
+    return branch.node("Transpose", value, name=f"{where}/channels_first", perm=TO_NCHW)
+
+
+def float_activation(branch: Branch, value: ir.Value, where: str) -> ir.Value:
+    """The tapped tensor as float32; the nodes are named after `where`."""
+    names = {"DequantizeLinear": "dequantized", "LeakyRelu": "half", "Cast": "float"}
+
+    def record(op_type: str, *inputs: ir.Value | None, **attributes: Any) -> ir.Value:
+        return branch.node(op_type, *inputs, name=f"{where}/{names[op_type]}", **attributes)
+
+    return read_activation(record, value, dequantizer(value))
+
+
+def read_activation(record: Callable[..., ir.Value], value: ir.Value, quantized: ir.Node | None) -> ir.Value:
+    """A tensor of the network as float32, read so that onnxruntime fuses around it what it did before.
+
+    A quantised tensor gets a DequantizeLinear of its own: a second reader of the network's would keep
+    onnxruntime from fusing it into the integer operators around it. A half-precision one passes through
+    an operator that changes nothing (LeakyRelu of slope 1): CPUs compute half-precision networks in
+    float32, and a Cast straight from the tap would make onnxruntime round the network there too.
+
+    Args:
+        record: Adds a node to a graph: `record("Cast", x, to=1)`.
+        value: The tensor.
+        quantized: The DequantizeLinear that makes it, or the same for other readers; None where it is not
+            quantised.
+    """
+    dtype = value.dtype
+    if quantized is not None:
+        scale = quantized.inputs[1]
+        dtype = dtype or (scale.dtype if scale is not None else None)
+        attributes = {name: attribute.value for name, attribute in quantized.attributes.items()}
+        value = record("DequantizeLinear", *quantized.inputs, **attributes)
+    elif dtype == ir.DataType.FLOAT16:
+        value = record("LeakyRelu", value, alpha=1.0)
+    return value if dtype == ir.DataType.FLOAT else record("Cast", value, to=ir.DataType.FLOAT.value)
+
+
+def dequantizer(value: ir.Value) -> ir.Node | None:
+    """The DequantizeLinear that `value` comes from, if it does."""
+    producer = value.producer()
+    return producer if producer is not None and producer.op_type == "DequantizeLinear" else None
+
+
+def pre_activation(branch: Branch, tap: Tap, where: str) -> ir.Value:
+    """The tensor in front of the tap's activation, as float32.
+
+    Raises:
+        GraftError: The tap is not the result of an activation, or of a concatenation of such.
+    """
+    return channels_first(branch, _before(branch, tap.value, tap.name, where), tap.layout, where)
+
+
+def _before(branch: Branch, value: ir.Value, tap: str, where: str) -> ir.Value:
+    node = value.producer()
+    if node is not None and node.op_type in ACTIVATIONS and node.inputs[0] is not None:
+        return float_activation(branch, node.inputs[0], where)
+    if node is not None and node.op_type in ("Mul", "Add") and (source := _gated(node)) is not None:
+        return float_activation(branch, source, where)
+    if node is not None and node.op_type == "Concat":
+        parts = [
+            _before(branch, part, tap, f"{where}/part_{i}")
+            for i, part in enumerate(node.inputs, start=1)
+            if part is not None
+        ]
+        return branch.node("Concat", *parts, name=f"{where}/before", axis=node.attributes.get_int("axis", 1))
+    if node is not None and node.op_type == "Transpose" and node.inputs[0] is not None:
+        part = _before(branch, node.inputs[0], tap, f"{where}/turned")
+        return branch.node("Transpose", part, name=f"{where}/before", perm=node.attributes.get_ints("perm"))
+    operator = node.op_type if node is not None else "input"
+    raise GraftError(
+        f"'{tap}' has no tensor before its activation: '{value.name}' comes from {operator}; "
+        "the truncated-normal statistics need taps behind a ReLU or its like"
+    )
+
+
+def _gated(node: ir.Node) -> ir.Value | None:
+    """x of x·σ(x), the way SiLU and HardSwish are often written."""
+    for x, gate in ((node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])):
+        producer = gate.producer() if gate is not None else None
+        if (
+            producer is not None
+            and producer.op_type in ("Sigmoid", "HardSigmoid")
+            and producer.inputs[0] is x
+        ):
+            return x
+    return None

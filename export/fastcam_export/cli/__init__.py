@@ -1,0 +1,1 @@
+"""The workstation's commands: one module per sub-command."""

@@ -1,0 +1,62 @@
+"""The options of `fastcam demo`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from fastcam_runtime.cli.arguments import Parser, parse_size, refuse_below_one
+
+from ..demo.show import MODEL, DemoOptions, show
+from .progress import Progress
+
+
+def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the sub-command to the parsers of `fastcam`."""
+    command = commands.add_parser(
+        "demo",
+        allow_abbrev=False,
+        description="Run the shipped model on the shipped clip: a video with the map over it, a contact "
+        "sheet of every map, the labels seen, and what the maps cost on this machine. Downloads nothing.",
+    )
+    command.add_argument("--out", type=Path, default=DemoOptions.out, metavar="DIR", help="default: demo")
+    command.add_argument(
+        "--frames", type=int, default=DemoOptions.frames, metavar="N", help="of the clip (%(default)s)"
+    )
+    command.add_argument(
+        "--size", type=parse_size, default=DemoOptions.size, metavar="WxH", help="of the frames (640x480)"
+    )
+    command.add_argument(
+        "--threads",
+        type=int,
+        default=DemoOptions.threads,
+        metavar="N",
+        help="of the network, for the clip (%(default)s)",
+    )
+    command.add_argument(
+        "--rounds",
+        type=int,
+        default=DemoOptions.rounds,
+        metavar="N",
+        help="latency: runs of each variant (%(default)s)",
+    )
+    command.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the demo and print what it has to tell."""
+    refuse_below_one(args, "frames")
+    options = DemoOptions(args.out, args.frames, args.size, args.threads, args.rounds)
+    with Progress(sys.stderr) as progress:
+        text = show(options, progress)
+    model = shlex.quote(str(options.out / MODEL))
+    print(f"\n{text}\n\nyour own camera, as a page: {_program()} run {model} 0 http://:8000")
+
+
+def _program() -> str:
+    """How to call this program again: by its name where the shell finds it, else by its path from here."""
+    return "fastcam" if shutil.which("fastcam") else shlex.quote(os.path.relpath(sys.argv[0]))

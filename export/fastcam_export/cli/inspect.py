@@ -1,0 +1,52 @@
+"""`fastcam inspect` of a plain network: its scales and the taps chosen."""
+
+from __future__ import annotations
+
+from fastcam_runtime.text import left_table
+
+from ..analysis.ends import Ends
+from ..analysis.plan import Plan, plan
+from ..analysis.scores import describe_scores
+from ..load import load
+from ..method.weights import scale_weights
+from ..options import Options
+
+
+def describe(model: str, options: Options) -> str:
+    """A table of a network's scales, for a person.
+
+    Raises:
+        FastcamError: The model cannot be read, or has no usable scale.
+    """
+    source = load(model, input_shape=options.input_shape)
+    found = plan(source, options)
+    notes = "".join(f"note: {note}\n" for note in (*source.notes, *found.notes))
+    return notes + _describe_plan(found)
+
+
+def _describe_plan(found: Plan) -> str:
+    ends = found.ends
+    shape = _shape(ends)
+    assumed = "×".join(map(str, ends.shape))
+    seen = "" if shape == assumed else f", seen here as {assumed}"
+    lines = [
+        f"image   {ends.image.name}  {shape} {ends.layout}{seen}",
+        f"scores  {ends.scores.name}  {describe_scores(ends.scores)}",
+        "",
+    ]
+    weights = scale_weights(None, len(found.taps))
+    rows = [("scale", "size", "channels", "weight", "tensor", "operator", "why")]
+    for k, (tap, weight) in enumerate(zip(found.taps, weights, strict=True), start=1):
+        size = f"{tap.shape[2]}×{tap.shape[3]}"
+        rows.append((str(k), size, str(tap.shape[1]), f"{weight:g}", tap.name, tap.operator, tap.why))
+    lines += [left_table(rows), "", "not taken, nearest first:"]
+    for k, tap in enumerate(found.taps, start=1):
+        lines += [f"  scale {k}: {reason}" for reason in tap.rejected]
+    return "\n".join(lines)
+
+
+def _shape(ends: Ends) -> str:
+    """The picture's dimensions, those that the network leaves free by their letters."""
+    dims = list(ends.image.shape) if ends.image.shape is not None else list(ends.layout)
+    pairs = zip(dims, ends.layout, strict=True)
+    return "×".join(str(d) if isinstance(d, int) and d > 0 else letter for d, letter in pairs)

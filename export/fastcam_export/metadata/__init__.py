@@ -1,0 +1,1 @@
+"""What a grafted file says about itself: labels, preprocessing, taps."""

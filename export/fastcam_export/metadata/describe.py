@@ -1,0 +1,69 @@
+"""What the grafted file says of itself, gathered from the plan and the options."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+from fastcam_runtime.contract import ImageInput, Metadata, TapInfo
+from fastcam_runtime.text import count
+
+from ..analysis.ends import other_scores
+from ..analysis.plan import Plan
+from ..analysis.scores import count_classes, find_logits
+from ..errors import GraftError
+from ..load import Source
+from ..method.approximate import Scales
+from ..options import Options
+from .labels import NAMES_KEY, parse_names
+from .preprocess import resolve_preprocess
+
+
+def describe_graft(
+    source: Source, found: Plan, scales: Scales, options: Options, outputs: tuple[str, ...]
+) -> Metadata:
+    """The metadata of a graft.
+
+    Raises:
+        GraftError: The user's labels or preprocessing do not fit the model.
+    """
+    ends = found.ends
+    own = {entry.key: entry.value for entry in source.proto.metadata_props}
+    height, width = ends.size
+    is_uint8 = ends.image.dtype == ir.DataType.UINT8
+    taps = tuple(
+        TapInfo(tap.name, (None, tap.shape[1], *found.fixed_size(tap)), weight)
+        for tap, weight in zip(scales.taps, scales.weights, strict=True)
+    )
+    return Metadata(
+        image=ImageInput(ends.image.name or "", ends.layout, ends.channels, height, width),
+        scores=ends.scores.name or "",
+        scores_are=find_logits(ends.scores)[1],
+        taps=taps,
+        outputs=outputs,
+        statistic=options.statistic,
+        epsilon=options.epsilon,
+        normalize=options.normalize,
+        cam=options.cam if options.class_maps else None,
+        preprocess=resolve_preprocess(options.preprocess, own, ends.channels, is_uint8),
+        resize=options.resize,
+        labels=_labels(found, options, own.get(NAMES_KEY, "")),
+        source_sha256=source.sha256,
+        approximation=scales.approximation,
+    )
+
+
+def _labels(found: Plan, options: Options, names: str) -> tuple[str, ...]:
+    """The user's labels, which must fit; else those of the file, if they do."""
+    classes = count_classes(found.ends.scores)
+    if options.labels is not None:
+        if classes is not None and len(options.labels) != classes:
+            others = other_scores(found.model, found.ends)
+            hint = f"; if the scores are in {' or '.join(others)}, say --scores {others[0]}" if others else ""
+            if classes == 1:
+                hint = f"; give one label, for what a high score means{hint}"
+            raise GraftError(
+                f"labels: {count(len(options.labels), 'label')} for {classes} "
+                f"class{'' if classes == 1 else 'es'} of {found.ends.scores.name}{hint}"
+            )
+        return tuple(options.labels)
+    labels = parse_names(names)
+    return labels if classes in (None, len(labels)) else ()

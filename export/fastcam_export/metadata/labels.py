@@ -1,0 +1,68 @@
+"""Class names that a model file already carries, or that the user gives."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraftError
+
+NAMES_KEY = "names"
+"""Metadata key under which many exporters store the class names."""
+
+
+def read_labels(path: Path) -> tuple[str, ...]:
+    """Class names from a text file, one per line in the order of the classes, or from a JSON list or object.
+
+    Raises:
+        GraftError: The file cannot be read or is empty.
+    """
+    try:
+        # With or without the mark that some editors put in front of UTF-8.
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise GraftError(f"cannot read the labels {path}: {reason}") from error
+    # Blank lines at the end are no classes.
+    labels = parse_names(text) if text.lstrip()[:1] in ("[", "{") else tuple(text.rstrip().splitlines())
+    if not labels:
+        raise GraftError(f"no labels in {path}")
+    return labels
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Class names from a `names` entry: a JSON or Python list, or a mapping from index to name.
+
+    Empty for any other text: what a file's author wrote there is not the user's mistake.
+    """
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            names = class_names(parse(text))
+        except Exception:  # too deep, too large, not hashable, no index: any text may stand there
+            continue
+        if names is not None:
+            return names
+    return ()
+
+
+def class_names(given: Any) -> tuple[str, ...] | None:
+    """Class names from a list of them, or a mapping from index to name; None from anything else.
+
+    Raises:
+        TypeError, ValueError, OverflowError: The mapping's keys are not the indices of classes, all of them.
+    """
+    if isinstance(given, Mapping):
+        by_index = {int(key): str(name) for key, name in given.items()}
+        if sorted(by_index) != list(range(len(given))):
+            raise ValueError("the indices are not 0, 1, 2…")
+        return tuple(by_index[index] for index in range(len(given)))
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+        return tuple(str(name) for name in given)
+    return None

@@ -1,0 +1,1 @@
+"""The formulas of the method, one module each."""

@@ -1,0 +1,89 @@
+"""Class maps: CAM → bilinear to the picture's size → min–max, and its products with the combined map."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx_ir as ir
+from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, CLASSES
+
+from ..analysis.plan import Plan
+from ..authoring.branch import Branch
+from ..authoring.map_size import Canvas
+from ..authoring.ops import Ops, Step, make_function
+from ..cam import class_activation_map, minmax
+from ..options import CLASS_INPUTS, Options
+from .bilinear import upsample
+
+
+def class_activation(
+    branch: Branch, found: Plan, options: Options, canvas: Canvas
+) -> tuple[ir.Value, int | str | None]:
+    """The normalised CAM at the picture's size, N×H×W, and N as the file is to declare it.
+
+    The class is the input `saliency_class`, which need not be fed unless it was asked to be required: its
+    default is the arg-max. Where the head allows it, one image takes any number of classes, and has a map for
+    each.
+
+    Raises:
+        GraftError: The head holds an operator whose gradient is not known.
+    """
+    tap = found.taps[-1]
+    size = found.fixed_size(tap)
+    # A fixed batch wants a default of its own length; a free one broadcasts a single value.
+    default = np.full(canvas.batch if isinstance(canvas.batch, int) else 1, ARGMAX, np.int64)
+    optional = options.class_input == CLASS_INPUTS[0]
+    wanted = branch.input(
+        CLASS_INPUT, ir.DataType.INT64, (canvas.batch,), default=default if optional else None
+    )
+    cam = class_activation_map(
+        branch, tap, found.ends.scores, wanted,
+        shapes=found.shapes, method=options.cam, epsilon=options.cam_epsilon,
+    )  # fmt: skip
+    step = upsample(opset=branch.opset, size_from=size, size_to=canvas.size)
+    large = branch.call(step, cam.value, *canvas.size_input, name="cam/upsampled")
+    normalised = branch.call(minmax(branch.opset), large, name="cam/minmax")
+    if not cam.any_classes or (isinstance(canvas.batch, int) and canvas.batch > 1):
+        return normalised, canvas.batch
+    wanted.shape = ir.Shape([CLASSES])
+    # With a free batch there may be one class for many images: then the maps are as many as the images.
+    return normalised, CLASSES if canvas.batch == 1 else None
+
+
+def class_products(
+    branch: Branch, options: Options, combined: ir.Value, cam: ir.Value
+) -> dict[str, ir.Value]:
+    """The asked products of the combined map and the CAM, N×H×W each, by their word in `--outputs`."""
+    products = {"fastcam": fast_cam, "nonclass": non_class}
+    return {
+        word: branch.call(product(branch.opset), combined, cam, name=f"cam/{word}")
+        for word, product in products.items()
+        if word in options.outputs
+    }
+
+
+def fast_cam(opset: int) -> Step:
+    """combined · CAM: where the network looks, as far as the class is concerned."""
+
+    def body(op: Ops, combined: ir.Value, cam: ir.Value) -> ir.Value:
+        result: ir.Value = op.Mul(combined, cam)
+        return result
+
+    return Step(
+        make_function("FastCam", opset, ["combined", "cam"], body, output="map", doc="combined · CAM")
+    )
+
+
+def non_class(opset: int) -> Step:
+    """combined · (1 − CAM): where the network looks for other reasons.
+
+    Written as combined − combined · CAM: then onnxruntime follows the combined map to its beginning before it
+    turns to the CAM, as `graft` wants it.
+    """
+
+    def body(op: Ops, combined: ir.Value, cam: ir.Value) -> ir.Value:
+        result: ir.Value = op.Sub(combined, op.Mul(combined, cam))
+        return result
+
+    return Step(
+        make_function("NonClass", opset, ["combined", "cam"], body, output="map", doc="combined · (1 − CAM)")
+    )

@@ -1,0 +1,73 @@
+"""Statistics over the channels of one pixel: [N,C,H,W] → [N,H,W]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fastcam_runtime.errors import FastcamError, closest
+
+from ...authoring.ops import Step
+from ._lognormal import lognormal_entropy, lognormal_mean
+from ._moments import maximum, mean, std
+from ._shannon import shannon
+from ._smoe import smoe
+from ._truncnormal import truncnormal_entropy, truncnormal_mean, truncnormal_std
+
+__all__ = ["COMPILED", "PRE_ACTIVATION", "STATISTICS", "WITH_EPSILON", "statistic"]
+
+_BUILDERS: Mapping[str, Callable[..., Step]] = {
+    "smoe": smoe,
+    "std": std,
+    "mean": mean,
+    "max": maximum,
+    "shannon": shannon,
+    "lognormal_mean": lognormal_mean,
+    "lognormal_entropy": lognormal_entropy,
+    "truncnormal_mean": truncnormal_mean,
+    "truncnormal_std": truncnormal_std,
+    "truncnormal_entropy": truncnormal_entropy,
+}
+
+STATISTICS = tuple(_BUILDERS)
+"""The names that `statistic` takes; the first is the default."""
+
+COMPILED = "smoe"
+"""The statistic that has a compiled kernel."""
+
+WITH_EPSILON = ("smoe", "shannon", "lognormal_mean", "lognormal_entropy")
+"""Statistics that add ε to the activations, to take their logarithm."""
+
+PRE_ACTIVATION = ("truncnormal_mean", "truncnormal_std", "truncnormal_entropy")
+"""Statistics of the tensor before the activation function."""
+
+
+def statistic(
+    name: str,
+    *,
+    opset: int,
+    channels: int,
+    height: int | None,
+    width: int | None,
+    epsilon: float,
+    nonnegative: bool,
+    bound: float | None = None,
+) -> Step:
+    """The step from activations X, float32 [N,C,H,W], to the map S, float32 [N,H,W].
+
+    Args:
+        name: One of `STATISTICS`.
+        opset: Opset of the model, 13 or newer.
+        channels: C.
+        height: H, or None where it is free.
+        width: W, or None where it is free.
+        epsilon: Added to the activations where the statistic takes their logarithm.
+        nonnegative: X is known to be ≥ 0, so that the ReLU in front can be left out.
+        bound: X is known not to exceed this; None where nothing is known.
+    """
+    if name not in _BUILDERS:
+        raise FastcamError(f"no statistic named '{name}'{closest(name, STATISTICS)}")
+    build = _BUILDERS[name]
+    return build(
+        opset=opset, channels=channels, height=height, width=width, epsilon=epsilon, nonnegative=nonnegative,
+        bound=bound,
+    )  # fmt: skip

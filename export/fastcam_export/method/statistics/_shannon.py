@@ -1,0 +1,25 @@
+"""Shannon entropy of a pixel's channels, taken as a distribution."""
+
+from __future__ import annotations
+
+import math
+
+import onnx_ir as ir
+
+from ...authoring.ops import Ops, Step
+from ._moments import rectified_step
+
+
+def shannon(*, opset: int, nonnegative: bool, epsilon: float, **_: object) -> Step:
+    """−Σ p·log2 p with p = y/Σy, y = max(x, 0) + ε, in bits: log2 C for a dead pixel."""
+
+    def body(op: Ops, y: ir.Value) -> ir.Value:
+        p = op.Div(y, op.reduce("ReduceSum", y, [1]))
+        # A share too small for float32 adds nothing; its logarithm must not add an infinity.
+        log = op.Log(op.Max(p, 1e-37))
+        total = op.reduce("ReduceSum", op.Mul(p, log), [1], keepdims=False)
+        result: ir.Value = op.Mul(total, -1 / math.log(2))
+        return result
+
+    doc = "Shannon entropy in bits of the channels' shares y/Σy, y = max(x, 0) + epsilon."
+    return rectified_step("ShannonEntropy", opset, nonnegative, body, doc, epsilon)

@@ -1,0 +1,203 @@
+"""SMOE Scale: how far a pixel's channels are from all being equal, in units of their mean.
+
+With y = max(x, 0) + ε and m = mean y the map is m·(log2 m − mean log2 y): 0 where all channels agree,
+large where a few of them carry the pixel.
+
+One logarithm serves many channels. They are split into parts, and as many parts multiplied as float32 has
+room for: four where y is between 1e-6 and 4e9, ten where it is between 1e-6 and 6. The square root of such a
+product can be multiplied with another one, and so on: the channels that are left are halved, the halves
+multiplied and the root taken, a few times. The last root is divided by the same power of m
+before its logarithm, which keeps the digits that log2 m − mean log2 y would cancel.
+
+A model holds several such functions, one for each way of splitting that its shapes need.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx_ir as ir
+
+from ...authoring.ops import Ops, Step, make_function
+
+FLOOR = 1e-6
+"""log2 m − mean log2 y below this is not told from 0 in float32, and becomes exactly 0."""
+
+LONG = 64
+"""Numbers that float32 can sum without a loss that shows in the map."""
+
+UNBOUNDED = 4e9
+"""Largest x that the products have room for, where no smaller bound is known."""
+EXPONENTS = (-124.0, 127.9)
+"""The powers of 2 between which a product has to stay: those of float32, less what rounding may add."""
+FACTORS = sorted(range(1, 11), key=lambda factors: abs(factors - 8))
+"""How many parts to multiply, from the best number on: fewer need more roots, more of them more nodes."""
+
+LARGE = 2**18
+"""Elements of a tensor that does not stay in a core's cache from one node to the next."""
+PART = 2**17
+"""Elements of a part of such a tensor that stays there until it is used."""
+HALVINGS = 3
+"""More would save little, and keep layers of different sizes from sharing a function, which loads faster."""
+FEW = 2**12
+"""Elements whose logarithms cost too little to look for a form that leaves fewer."""
+FREE = 28 * 28
+"""Pixels that a map is taken to have where its height or width is free."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    """One way to write the function.
+
+    The channels are split into `parts`, all at once or by turns: each is then used up while it is in the
+    cache. Products of `factors` parts, times 2 to the power of `exponent`, become roots, and pairs of roots
+    another root, until there is one. Its channels are halved `halvings` times.
+    """
+
+    factors: int
+    exponent: int
+    parts: int
+    halvings: int
+    by_turns: bool
+
+
+def smoe(
+    *,
+    opset: int,
+    channels: int,
+    height: int | None,
+    width: int | None,
+    epsilon: float,
+    nonnegative: bool,
+    bound: float | None = None,
+) -> Step:
+    """SMOE Scale in the fastest form for the shape.
+
+    Exactly 0 where all channels of a pixel are equal, dead or single. What nearly equal channels differ by
+    is resolved to 1e-6 of their mean. For layers of a network the map is within 5e-6 of its range.
+    """
+    pixels = None if height is None or width is None else height * width
+    form = _choose(channels, pixels, epsilon, bound)
+    rows = channels // form.parts >> form.halvings
+    mean = _mean if max(_sums(channels)) <= LONG else _corrected_mean
+    constants = _mean_constants(channels)
+    if form.by_turns:
+        constants["indices"] = np.arange(channels)
+    constants["log_mean"] = np.full((1, rows), -2 / form.factors / rows / math.log(2), np.float32)
+    if pixels is not None:
+        constants["shape"] = np.array([0, height, width], np.int64)
+
+    def body(op: Ops, x: ir.Value, *inputs: ir.Value) -> ir.Value:
+        given = dict(zip(constants, inputs, strict=True))
+        epsilon = op.attribute("epsilon")
+        y = x if nonnegative else op.Relu(x)
+        if form.by_turns:
+            m = op.Add(mean(op, y, given), epsilon)
+            parts: Sequence[ir.Value] = _parts(
+                op, op.Reshape(y, [0, 0, -1]), given["indices"], epsilon, form.parts
+            )
+        else:
+            y = op.Add(y, epsilon)
+            m = mean(op, y, given)
+            parts = op.split(op.Reshape(y, [0, 0, -1]), form.parts, axis=1)
+        root = _root(op, parts, form)
+        for _ in range(form.halvings):
+            root = op.Sqrt(op.Mul(*op.split(root, 2, axis=1)))
+        ratio = op.Div(root, _power(op, m, form))
+        d = op.ThresholdedRelu(op.MatMul(given["log_mean"], op.Log(ratio)), alpha=FLOOR)
+        return op.Reshape(op.Mul(m, d), given.get("shape") or op.Gather(op.Shape(x), [0, 2, 3]))
+
+    doc = "SMOE Scale of the channels: m·(log2 m − mean log2 y), y = max(x, 0) + epsilon, m = mean y."
+    name = "SmoeScale" if nonnegative else "SmoeScaleRelu"
+    function = make_function(
+        name, opset, ["X", *constants], body, output="S", attributes=["epsilon"], doc=doc
+    )
+    return Step(function, constants, {"epsilon": epsilon})
+
+
+def _choose(channels: int, pixels: int | None, epsilon: float, bound: float | None) -> _Form:
+    """The form that leaves the fewest elements to take the logarithm of."""
+    by_turns = pixels is not None and channels * pixels >= LARGE
+    forms: dict[_Form, int] = {}
+    for factors in FACTORS:
+        exponent = _exponent(factors, epsilon, bound)
+        if exponent is None or channels % factors:
+            continue
+        parts, halvings = factors, 0
+        left = channels // factors * (pixels or FREE)
+        while by_turns and left > PART and channels % (2 * parts) == 0:
+            parts, left = 2 * parts, left // 2
+        while halvings < HALVINGS and channels % (2 * parts << halvings) == 0:
+            halvings, left = halvings + 1, left // 2
+        forms[_Form(factors, exponent, parts, halvings, by_turns)] = max(left, FEW)
+    return min(forms, key=lambda form: forms[form])
+
+
+def _exponent(factors: int, epsilon: float, bound: float | None) -> int | None:
+    """The power of 2 that keeps a product of so many y inside float32; None where none does."""
+    lowest, highest = EXPONENTS
+    # At least 1, so that the products of fewer y are inside as well.
+    limit = max(1.0, UNBOUNDED if bound is None else min(bound, UNBOUNDED)) + epsilon
+    # Even, so that the root is a power of 2 too.
+    exponent = 2 * math.ceil(max(0.0, lowest - factors * math.log2(epsilon)) / 2)
+    return exponent if exponent + factors * math.log2(limit) <= highest else None
+
+
+def _sums(channels: int) -> tuple[int, int]:
+    """How many sums of how many channels make up the mean; a long float32 sum would drift with its length."""
+    count = next(n for n in range(1, channels + 1) if channels % n == 0 and channels <= LONG * n)
+    return count, channels // count
+
+
+def _mean_constants(channels: int) -> dict[str, np.ndarray]:
+    count, length = _sums(channels)
+    return {
+        "mean_shape": np.array([0, count, length, -1], np.int64),
+        "short_mean": np.full((1, length), 1 / length, np.float32),
+        "mean": np.full((1, count), 1 / count, np.float32),
+    }
+
+
+def _mean(op: Ops, y: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
+    """The mean over the channels, [N,1,HW]. As a matrix product it is many times faster than ReduceMean."""
+    means = op.MatMul(given["short_mean"], op.Reshape(y, given["mean_shape"]))
+    return op.MatMul(given["mean"], op.Squeeze(means, [2]))
+
+
+def _corrected_mean(op: Ops, y: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
+    """The mean of numbers of channels that have no divisors to make short sums of."""
+    m = _mean(op, y, given)
+    return op.Add(m, _mean(op, op.Sub(op.Reshape(y, [0, 0, -1]), m), given))
+
+
+def _parts(op: Ops, flat: ir.Value, indices: ir.Value, epsilon: ir.Value, count: int) -> list[ir.Value]:
+    """Parts of the channels, each with ε added, from [N,C,HW] and the channels' indices.
+
+    Split would copy the whole tensor before its first part is used, and onnxruntime makes a Split of Slices.
+    """
+    parts = op.split(indices, count, axis=0)
+    return [op.Add(op.Gather(flat, part, axis=1), epsilon) for part in parts]
+
+
+def _root(op: Ops, parts: Sequence[ir.Value], form: _Form) -> ir.Value:
+    """The root of 2^exponent · (geometric mean of the parts)^factors."""
+    if len(parts) > form.factors:
+        half = len(parts) // 2
+        return op.Sqrt(op.Mul(_root(op, parts[:half], form), _root(op, parts[half:], form)))
+    first = op.Mul(parts[0], 2.0**form.exponent) if form.exponent else parts[0]
+    return op.Sqrt(functools.reduce(op.Mul, parts[1:], first))
+
+
+def _power(op: Ops, m: ir.Value, form: _Form) -> ir.Value:
+    """What `_root` is where all channels are m."""
+    base, count = (op.Sqrt(m), form.factors) if form.factors % 2 else (m, form.factors // 2)
+    power = base
+    for digit in f"{count:b}"[1:]:
+        power = op.Mul(power, power)
+        if digit == "1":
+            power = op.Mul(power, base)
+    return op.Mul(power, 2.0 ** (form.exponent // 2)) if form.exponent else power

@@ -1,0 +1,168 @@
+"""A grafted file prepared for one kind of processor: the cheapest form, and the quickest to load.
+
+On processors with wide registers onnxruntime keeps activations in blocks of channels. Those that are tapped
+it brings back to planes, which takes longer than their maps. Here it writes down the network as it made it,
+blocks and all, and the compiled SMOE kernel gets the blocks to read. The result is exact, but a file for this
+release of onnxruntime on this kind of processor: elsewhere the runtime refuses it.
+"""
+
+from __future__ import annotations
+
+import errno
+import heapq
+import os
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import onnx
+import onnxruntime as ort
+from fastcam_runtime import native
+from fastcam_runtime.contract import DOMAIN, METADATA_KEY, NODE_PREFIX, Metadata
+from fastcam_runtime.errors import first_line
+from fastcam_runtime.prepared import device as preparation
+from fastcam_runtime.prepared.blocks import block as native_block
+
+from ..check import check_same
+from ..errors import GraftError
+from ..load.messages import reads
+from ..save.streaming import write_model
+
+BLOCKS = (16, 8)
+"""Channels that may be kept together, where the processor does not tell."""
+TO_PLANES = "ReorderOutput"
+"""onnxruntime's operator that brings blocks back to planes."""
+FROM_PLANES = "SmoeScale"
+FROM_BLOCKS = "SmoeScaleBlocked"
+
+
+def prepare(grafted: Path, target: Path, metadata: Metadata) -> Metadata:
+    """Write the grafted model to `target` the way onnxruntime runs it here, and compare the two.
+
+    Args:
+        grafted: A grafted file, as functions.
+        target: The file to make; weights that were external are in it.
+        metadata: That of the grafted file.
+
+    Returns:
+        The metadata of the prepared file.
+
+    Raises:
+        GraftError: There are no compiled kernels, or nothing that they could read in blocks.
+    """
+    if not native.usable():
+        raise GraftError(f"a file can be prepared only for compiled kernels: {native.status()}")
+    marked = replace(metadata, prepared=preparation.here())
+    reason: GraftError | None = None
+    for block in [known] if (known := native_block()) else BLOCKS:
+        _optimize(grafted, target)
+        proto = onnx.load(target)
+        if not _read_blocks(proto.graph, block):
+            continue
+        _arrange(proto.graph, metadata.outputs)
+        for entry in proto.metadata_props:
+            if entry.key == METADATA_KEY:
+                entry.value = marked.to_json()
+        write_model(proto, target)
+        del proto
+        try:
+            check_same(grafted, target, marked)
+        except GraftError as error:
+            reason = error  # blocks of another size, perhaps: then the maps are others
+        else:
+            return marked
+    if reason is not None:
+        raise GraftError(f"the file cannot be prepared: {reason}") from reason
+    raise GraftError(
+        "nothing to prepare: here onnxruntime keeps no tensor that SMOE reads in whole blocks of channels"
+    )
+
+
+def _optimize(grafted: Path, target: Path) -> None:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4  # failures are raised; that the file is for this machine is said elsewhere
+    options.optimized_model_filepath = str(target)
+    native.register(options)
+    try:
+        ort.InferenceSession(str(grafted), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises a family of its own, without a public base class
+        # It does not tell why a file could not be written.
+        if shutil.disk_usage(target.parent).free < sum(f.stat().st_size for f in grafted.parent.iterdir()):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target)) from error
+        raise GraftError(f"onnxruntime cannot prepare the file: {first_line(error)}") from error
+
+
+def _read_blocks(graph: onnx.GraphProto, block: int) -> int:
+    """Let SMOE read blocks where it would read planes made of them; returns how many taps there are."""
+    to_planes = {node.output[0]: node for node in graph.node if node.op_type == TO_PLANES}
+    count = 0
+    for node in graph.node:
+        if node.domain != DOMAIN or not node.op_type.startswith(FROM_PLANES):
+            continue
+        reorder = to_planes.get(node.input[0])
+        if reorder is None or _attribute(reorder, "channels") % block:
+            continue
+        node.op_type = FROM_BLOCKS + ("Relu" if "Relu" in node.op_type else "")
+        del node.input[:]  # the constants of the function's body too
+        node.input.append(reorder.input[0])
+        node.attribute.append(onnx.helper.make_attribute("block", block))
+        count += 1
+    return count
+
+
+def _attribute(node: onnx.NodeProto, name: str) -> int:
+    return next(int(attribute.i) for attribute in node.attribute if attribute.name == name)
+
+
+def _arrange(graph: onnx.GraphProto, maps: Collection[str]) -> None:
+    """Drop what nobody reads, name the branch's nodes as such, and put them behind the network."""
+    outputs = [output.name for output in graph.output]
+    network = _ancestors(graph.node, [name for name in outputs if name not in maps])
+    needed = _ancestors(graph.node, outputs)
+    branch = [graph.node[i] for i in sorted(needed - network)]
+    for number, node in enumerate(branch):
+        if not node.name.startswith(NODE_PREFIX):
+            node.name = f"{NODE_PREFIX}{node.name or node.op_type}_{number}"
+    arranged = onnx.GraphProto(node=[*(graph.node[i] for i in sorted(network)), *_last_first(branch)])
+    del graph.node[:]
+    graph.node.extend(arranged.node)
+    read = set(outputs).union(*map(reads, graph.node))
+    unread = [i for i, tensor in enumerate(graph.initializer) if tensor.name not in read]
+    for i in reversed(unread):
+        del graph.initializer[i]
+
+
+def _ancestors(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> set[int]:
+    """The indices of the nodes that these outputs are computed by."""
+    wanted, found = set(outputs), set()
+    for i in range(len(nodes) - 1, -1, -1):  # they are sorted
+        if wanted.intersection(nodes[i].output):
+            found.add(i)
+            wanted |= reads(nodes[i])
+    return found
+
+
+def _last_first(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """The nodes sorted again, of those that could come next always the last one.
+
+    onnxruntime computes earlier what is later in a file: each scale's map then right behind its tap.
+    """
+    producer = {name: i for i, node in enumerate(nodes) for name in node.output if name}
+    readers: list[list[int]] = [[] for _ in nodes]
+    missing = [0] * len(nodes)
+    for i, node in enumerate(nodes):
+        for source in {producer[name] for name in reads(node) if name in producer}:
+            readers[source].append(i)
+            missing[i] += 1
+    ready = [-i for i, count in enumerate(missing) if not count]
+    heapq.heapify(ready)
+    result = []
+    while ready:
+        i = -heapq.heappop(ready)
+        result.append(nodes[i])
+        for reader in readers[i]:
+            missing[reader] -= 1
+            if not missing[reader]:
+                heapq.heappush(ready, -reader)
+    return result

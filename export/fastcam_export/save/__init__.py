@@ -1,0 +1,1 @@
+"""Write models so that a file is whole or untouched."""

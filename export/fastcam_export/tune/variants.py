@@ -1,0 +1,103 @@
+"""The forms that maps come in: the exact ones, and cheaper ones that are approximations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastcam_runtime.errors import FastcamError, closest
+
+from ..method.approximate import channels_read
+
+MOST_LEFT_OUT = 3
+"""Scales left out at most."""
+
+LARGE = 0.8
+"""The largest scales that together hold this share of all tapped values are worth thinning."""
+
+SHARES = {"half": 0.5, "quarter": 0.25}
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to graft the maps."""
+
+    name: str
+    exact: bool
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What it adds to the options of the graft."""
+
+
+FUNCTIONS = Form("functions", True)
+INLINE = Form("inline", True, {"inline": True})
+PREPARED = Form("prepared", True, {"prepared": True})
+
+
+def exact_forms(kernels: bool) -> list[Form]:
+    """The forms of the method itself. A network may turn out not to be one that can be prepared.
+
+    Args:
+        kernels: Compiled kernels take the place of functions here. Where none do, the functions run as
+            the same standard operators that the inlined form consists of, and one of the two is enough.
+    """
+    return [PREPARED, FUNCTIONS, INLINE] if kernels else [FUNCTIONS]
+
+
+def cheaper_forms(shapes: Sequence[tuple[int, ...]], kernels: bool) -> list[Form]:
+    """Approximations, by what they leave out: channels of the largest scales, scales, both.
+
+    `half-1` reads half of the channels of scale 1, `without-1-2` leaves out two scales.
+
+    Args:
+        shapes: N×C×H×W of each scale.
+        kernels: A compiled kernel computes the statistic. To copy half of the channels out for it takes as
+            long as it takes for the other half, so that only a quarter is worth trying.
+    """
+    values = [channels * height * width for _, channels, height, width in shapes]
+    by_size = sorted(range(len(shapes)), key=lambda k: -values[k])
+    large = _large(values, by_size)
+    parts = [share for word, share in SHARES.items() if not (kernels and word == "half")]
+    thinned = [dict.fromkeys(group, share) for group in (by_size[:1], large) for share in parts]
+    shortened = [
+        dict.fromkeys(by_size[:count], 0.0) for count in range(1, min(MOST_LEFT_OUT, len(shapes) - 1) + 1)
+    ]
+    both = [{by_size[0]: 0.0, **dict.fromkeys(large[1:], share)} for share in parts]
+    changes = [*thinned, *shortened[:1], *(both if len(large) > 1 else []), *shortened[1:]]
+    forms: dict[tuple[int, ...], Form] = {}
+    for change in changes:
+        shares = tuple(change.get(k, 1.0) for k in range(len(shapes)))
+        # Of few channels, a quarter may be no fewer than half of them.
+        read = tuple(channels_read(shape[1], share) for shape, share in zip(shapes, shares, strict=True))
+        forms.setdefault(read, Form(_name(change), False, {"channel_share": shares}))
+    return [form for read, form in forms.items() if read != tuple(shape[1] for shape in shapes)]
+
+
+def find_form(name: str, forms: Sequence[Form]) -> Form:
+    """The form of this name.
+
+    Raises:
+        FastcamError: There is none.
+    """
+    names = [form.name for form in forms]
+    if name not in names:
+        raise FastcamError(f"no form named '{name}'{closest(name, names)}; there are {', '.join(names)}")
+    return forms[names.index(name)]
+
+
+def _large(values: Sequence[int], by_size: Sequence[int]) -> list[int]:
+    found: list[int] = []
+    for k in by_size:
+        if sum(values[i] for i in found) >= LARGE * sum(values):
+            break
+        found.append(k)
+    return found
+
+
+def _name(change: Mapping[int, float]) -> str:
+    words = []
+    for word, share in {"without": 0.0, **SHARES}.items():
+        scales = sorted(k + 1 for k, part in change.items() if part == share)
+        if scales:
+            words.append("-".join([word, *map(str, scales)]))
+    return "+".join(words)

@@ -1,0 +1,1 @@
+"""The command `fastcam`: one module per sub-command."""

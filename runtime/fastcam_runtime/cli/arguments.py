@@ -1,0 +1,106 @@
+"""Command lines: options that several commands have, and complaints in one line."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from ..errors import FastcamError, closest
+
+MODEL_HELP = "file.onnx, torchvision:NAME, timm:NAME, or package.module:factory"
+_OPTION = re.compile(r"--?[A-Za-z]")
+"""How an option begins; `-1` is a number."""
+_NEGATIVE = re.compile(r"-[\d.]")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line, as all others; those of sub-commands are of this kind too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the command line.
+
+        Raises:
+            FastcamError: Always.
+        """
+        raise FastcamError(f"{message}; see {self.prog} --help")
+
+
+def parse(parser: Parser, commands: Mapping[str, Parser], argv: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line whose first word is one of `commands`, the sub-commands of `parser`.
+
+    Raises:
+        FastcamError: There is no such option, in which case the message tells the closest one, or anything
+            else is wrong.
+        SystemExit: Help was asked for.
+    """
+    command = commands.get(argv[0]) if argv else None
+    if command is None:
+        _check(parser, argv[:1], " before a command")
+        return parser.parse_args(argv)
+    words = _attach_negative(command, argv[1:])
+    _check(command, words)
+    if "--" in words:
+        return command.parse_args(words)
+    # An output may stand behind an option; argparse offers that for one command alone, and without `--`.
+    return command.parse_intermixed_args(words)
+
+
+def _attach_negative(parser: Parser, argv: Sequence[str]) -> list[str]:
+    """`--weights -1,1` as `--weights=-1,1`: argparse would take such a value for an option of its own."""
+    attached: list[str] = []
+    for word in argv:
+        option = parser._option_string_actions.get(attached[-1]) if attached else None
+        if option is not None and option.nargs != 0 and _NEGATIVE.match(word):
+            attached[-1] += f"={word}"
+        else:
+            attached.append(word)
+    return attached
+
+
+def _check(parser: Parser, argv: Sequence[str], where: str = "") -> None:
+    """Refuse the first option that `parser` does not know.
+
+    Before argparse looks at it: the value of a mistyped option may pass for an output file, and a mistyped
+    one that is required would be called missing.
+    """
+    options = parser._option_string_actions
+    for word in argv:
+        if word == "--":
+            return
+        name = word.partition("=")[0]
+        # To argparse, too, a word with a space is no option.
+        if _OPTION.match(name) and " " not in name and name not in options:
+            raise FastcamError(f"{name}: no such option{where}{closest(name, options, most=1)}")
+
+
+def refuse_below_one(args: argparse.Namespace, *names: str) -> None:
+    """Refuse a number below 1, naming the option as it is typed; one that was not given is None.
+
+    Raises:
+        FastcamError: One of `names` is below 1.
+    """
+    for name in names:
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            raise FastcamError(f"--{name} {value}: at least 1 is needed")
+
+
+def add_analysis_options(command: argparse.ArgumentParser) -> None:
+    """Where in the network to look."""
+    command.add_argument(
+        "--taps", default="auto", metavar="NAMES", help="auto, or tensor names, shallow to deep"
+    )
+    command.add_argument(
+        "--scores", metavar="OUTPUT", help="the output with the class scores, where there are several"
+    )
+    command.add_argument("--input-shape", metavar="N,C,H,W", help="for dimensions that the model leaves free")
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Width and height from `640x480`; a type for argparse."""
+    match = re.fullmatch(r"(\d+)[x×](\d+)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, e.g. 640x480")
+    return int(match[1]), int(match[2])

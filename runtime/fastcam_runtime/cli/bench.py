@@ -1,0 +1,114 @@
+"""`fastcam bench`: the options, and the table."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..live.report import check_json_path, write_json
+from ..measure import paired as bench
+from ..model import providers
+from ..model.pruning import is_saliency_output
+from ..model.session import count_threads
+from ..text import format_table
+
+logger = logging.getLogger(__name__)
+
+_WHICH = {"plain": ", without its maps", "grafted": ", with its maps"}
+"""Two variants may be of the same file; a baseline is what the user named."""
+
+_EXAMPLES = """\
+Without --baseline the file is compared with itself, its maps taken out.
+
+examples:
+  fastcam bench model-fastcam.onnx --threads 1
+  fastcam bench model-fastcam.onnx --baseline model.onnx --rounds 300 --json bench.json
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the sub-command to the parsers of `fastcam`."""
+    parser = commands.add_parser(
+        "bench",
+        allow_abbrev=False,
+        help="what the maps cost on this machine",
+        description="Measure a model, and what its maps cost: each round runs it with them and without.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(handler=run)
+    parser.add_argument("model", metavar="MODEL", type=Path, help="an ONNX or ORT file, grafted or not")
+    parser.add_argument("--baseline", type=Path, metavar="PLAIN.onnx", help="the file to compare with")
+    parser.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each variant (100)")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
+    parser.add_argument(
+        "--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…"
+    )
+    parser.add_argument("--no-native", dest="native", action="store_false", help="no compiled kernels")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write everything, raw samples too, to FILE"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print the table, write the file."""
+    if args.json is not None:
+        check_json_path(args.json)
+    options = bench.BenchOptions(args.threads, args.provider, args.rounds, args.native)
+    variants = bench.open_variants(args.model, args.baseline, options)
+    if len(variants) == 1 and variants[0].name == "grafted":
+        logger.info("%s: an ORT file cannot be cut; compare with --baseline PLAIN.ort", args.model)
+    bench.measure(variants, options.rounds)
+    report = bench.report(variants, options)
+    print(_text(report))
+    if args.json is not None:
+        write_json(args.json, report)
+    return 0
+
+
+def _text(report: dict[str, Any]) -> str:
+    columns = ("avg", "p50", "p90", "p95", "p99", "min", "max")
+    rows = [
+        [v["name"], *(f"{v['statistics_ms'][c]:.3f}" for c in columns), f"{v['load_ms']:.0f}"]
+        for v in report["variants"]
+    ]
+    frames = _frames(report["variants"][-1]["inputs"])
+    versions, threads = report["versions"], count_threads(report["threads"])
+    lines = [
+        f"{report['cpu']}, {providers.short_name(report['provider'])}, {threads}, "
+        f"onnxruntime {versions['onnxruntime']}, {report['kernels']}, "
+        f"{report['rounds']} rounds after {report['warm_up']} to warm up",
+        *(
+            f"{v['name']}: {v['file']}{_WHICH.get(v['name'], '')} (sha256 {v['sha256'][:12]})"
+            for v in report["variants"]
+        ),
+        format_table(["ms" if frames == 1 else f"ms per {frames} frames", *columns, "load"], rows),
+    ]
+    if report["difference_ms"]:
+        before, after = (any(map(is_saliency_output, v["outputs"])) for v in report["variants"])
+        what = "maps cost" if after and not before else f"{report['variants'][1]['name']} minus baseline:"
+        lines.append(f"{what} {_cost(report['difference_ms'], report['rounds'], frames)}")
+    lines.append(f"peak memory {report['peak_rss_bytes'] / 1e6:.1f} MB")
+    return "\n".join(lines)
+
+
+def _frames(inputs: Mapping[str, Sequence[int]]) -> int:
+    """How many pictures a run takes: a network may want no fewer than its fixed batch."""
+    return next((shape[0] for shape in inputs.values() if len(shape) == 4), 1)
+
+
+def _cost(difference: Mapping[str, Any], rounds: int, frames: int) -> str:
+    low, high = difference["interval"]
+    first, third = difference["quartiles"]
+    each = "frame" if frames == 1 else f"{frames} frames in one run"
+    text = (
+        f"{difference['median']:+.3f} ms ({difference['percent']:+.1f} %) per {each}: the median of "
+        f"{rounds} differences, one per round; with 95 % certainty {low:+.3f} to {high:+.3f}, "
+        f"half of all rounds {first:+.3f} to {third:+.3f}"
+    )
+    if low <= 0 <= high:
+        text += "\nthe difference is within the noise; a longer run may tell more: --rounds N"
+    return text

@@ -1,0 +1,89 @@
+"""The command `fastcam`: one parser, one place where errors become one line and exit code 2."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+from ..errors import FastcamError
+from . import bench as cli_bench
+from . import inspect as cli_inspect
+from . import run as cli_run
+from .arguments import Parser, parse
+from .workstation import import_commands
+
+_EXPORT_COMMANDS = {
+    "export": "put saliency maps into an ONNX file",
+    "demo": "the shipped model on the shipped clip",
+    "tune": "find the best maps that cost no more than a budget on this device",
+}
+"""Commands of the package for workstations."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code (0, 2 for a user's mistake, 130 after Ctrl-C)."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without × or … gets a question mark
+    try:
+        return _dispatch(argv)
+    except FastcamError as error:
+        print(f"fastcam: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone; Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        # A folder that may not be looked into, a name that is too long: wherever a path is first touched.
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"fastcam: error: {where}{error.strerror or error}", file=sys.stderr)
+        return 2
+
+
+def _dispatch(argv: list[str]) -> int:
+    if argv and argv[0] in _EXPORT_COMMANDS:
+        code: int | None = import_commands(argv[0]).main(argv)
+        return code or 0
+    args = parse(*_parsers(), argv)
+    logging.basicConfig(format="fastcam: %(message)s", stream=sys.stderr)
+    logging.getLogger("fastcam_runtime").setLevel(
+        logging.INFO
+    )  # not of others, e.g. of who builds a torch model
+    code = args.handler(args)
+    return code or 0
+
+
+def _parsers() -> tuple[Parser, dict[str, Parser]]:
+    """The parser, and those of its commands by name."""
+    parser = Parser(
+        prog="fastcam",
+        description="Saliency maps inside the ONNX file you deploy.",
+        epilog="'fastcam COMMAND --help' shows the options of a command, with examples.",
+    )
+    parser.add_argument("--version", action="version", version=f"fastcam {_version()}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    cli_run.add_parser(commands)
+    cli_bench.add_parser(commands)
+    cli_inspect.add_parser(commands)
+    for name, text in _EXPORT_COMMANDS.items():
+        commands.add_parser(name, help=text, add_help=False)
+    return parser, commands.choices
+
+
+def _version() -> str:
+    try:
+        return metadata.version("fastcam-edge")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

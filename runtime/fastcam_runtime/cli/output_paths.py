@@ -1,0 +1,68 @@
+"""Nothing that a run reads may be what it writes."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..errors import SinkError
+from ..sinks.images import NUMBER
+from ..sources.files import IMAGE_SUFFIXES
+
+
+def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Path]) -> None:
+    """Refuse an output that is one of the inputs: a file, a folder, an image in it, or an image's folder.
+
+    Raises:
+        SinkError: An output would replace what is read, or lie among it; or it is named twice.
+    """
+    read = [path for text in inputs for path in _places(str(text))]
+    seen = set()
+    for output in outputs:
+        uri = "://" in str(output)
+        path = Path(output).expanduser()
+        place = str(output) if uri else os.path.realpath(path)
+        if place in seen:
+            raise SinkError(f"{output}: named twice as an output")
+        seen.add(place)
+        if not uri and _replaces(path, read):
+            what = "holds what is read" if path.is_dir() else "is read"
+            raise SinkError(f"{output}: {what} in this run; name another output")
+
+
+def _replaces(output: Path, read: Iterable[Path]) -> bool:
+    """Whether `output`, or what a pattern such as `frames/%04d.png` makes of some number, is in `read`."""
+    if output.exists():
+        status = output.stat()
+        return any(os.path.samestat(status, other.stat()) for other in read)
+    before, *after = NUMBER.split(output.name)
+    if len(after) != 1 or not output.parent.exists():
+        return False
+    named = re.compile(rf"{re.escape(before)}\d+{re.escape(after[0])}")
+    return any(named.fullmatch(other.name) and output.parent.samefile(other.parent) for other in read)
+
+
+def _places(text: str) -> list[Path]:
+    """The files and folders that an input names, as far as they exist."""
+    if "://" in text:
+        return []
+    path = Path(text).expanduser()
+    if path.is_dir():
+        images = [file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES]
+        return [path, *_with_folders(images)]
+    if path.exists():
+        return _with_folders([path]) if path.suffix.lower() in IMAGE_SUFFIXES else [path]
+    return _with_folders(Path(match) for match in glob.glob(str(path), recursive=True))
+
+
+def _with_folders(images: Iterable[Path]) -> list[Path]:
+    """The images that exist, and the folders that they lie in, also behind a link.
+
+    Pictures keep their names in a folder, so there an image would be replaced by what is drawn on it.
+    """
+    found = [image for image in images if image.exists()]
+    behind = {image.resolve().parent for image in found if image.is_symlink()}
+    return [*found, *({image.parent for image in found} | behind)]

@@ -1,0 +1,250 @@
+"""`fastcam run`: the options, and the loop that they describe."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import cv2
+
+from ..draw import colormaps
+from ..draw.caption import answer
+from ..draw.overlay import BLENDS, Overlay
+from ..draw.views import VIEWS, available_views, output_of
+from ..errors import FastcamError
+from ..explainer import Explainer
+from ..live.controls import Controls
+from ..live.loop import Loop, LoopOptions
+from ..live.report import RunReport, check_json_path, write_json
+from ..measure import system
+from ..model.grafted import Model
+from ..sinks import open_sink
+from ..sinks.predictions import LIMIT, Predictions
+from ..sources import SourceOptions, open_source
+from ..sources.capture import without_password
+from ..sources.ordered import PICTURES_PER_SECOND
+from .arguments import parse_size, refuse_below_one
+from .output_paths import refuse_overwriting
+from .signals import handled
+
+logger = logging.getLogger(__name__)
+
+_DEFAULT_FPS = 30.0
+_PHOTOS_FPS = 1.0
+"""Rates of a recording where the source has none."""
+_LONGEST_LABEL = 80
+
+_DESCRIPTION = """\
+Show where a network looks, on a camera, a stream, a video or pictures.
+
+INPUT   0 | /dev/video0 | csi://0 | rtsp://… | http://… | clip.mp4 | photo.jpg | folder/ | 'glob*.jpg' | test://
+OUTPUT  display:// | out.mp4 | out.png | frames/%04d.png | folder/ | http://:8000 (live page) | null://
+"""
+
+_EXAMPLES = """\
+examples:
+  fastcam run model-fastcam.onnx 0                            the first webcam, in a window
+  fastcam run model-fastcam.onnx 0 http://0.0.0.0:8000        the same as a page for the local network
+  fastcam run model-fastcam.onnx clip.mp4 out.mp4 --view side a video, beside the original
+  fastcam run model-classes.onnx photo.jpg out.png --class tabby   a file with class maps
+  fastcam run model-fastcam.onnx csi://0 display:// out.mp4 --every 3 --smooth 0.8
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the sub-command to the parsers of `fastcam`."""
+    parser = commands.add_parser(
+        "run",
+        allow_abbrev=False,
+        help="a camera, stream, video or pictures through a grafted model",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(handler=run)
+    parser.add_argument("model", metavar="MODEL", type=Path, help="a file made by 'fastcam export'")
+    parser.add_argument("input", metavar="INPUT", help="where frames come from")
+    parser.add_argument(
+        "outputs",
+        metavar="OUTPUT",
+        nargs="*",
+        default=[],  # without it, argparse calls them required
+        help="where pictures go, one or more (default: display://)",
+    )
+    show = parser.add_argument_group("what is shown")
+    show.add_argument("--view", default="overlay", metavar="VIEW", help=f"{'|'.join(VIEWS)} (overlay)")
+    show.add_argument(
+        "--class",
+        dest="class_choice",
+        metavar="NAME|INDEX",
+        help="the class to explain (the best one); overlay, map and side then show its map",
+    )
+    show.add_argument("--alpha", type=float, default=0.5, help="share of the map in the picture, 0…1 (0.5)")
+    show.add_argument(
+        "--colormap", default=colormaps.DEFAULT, metavar="NAME", help=f"{'|'.join(colormaps.COLORMAPS)}"
+    )
+    show.add_argument(
+        "--blend", default="colour", choices=BLENDS, help="paper: over a gray frame at 25%% as in the paper"
+    )
+    show.add_argument("--smooth", type=float, default=0.0, metavar="S", help="share of the past, 0…<1 (0)")
+    show.add_argument(
+        "--no-caption", dest="caption", action="store_false", help="no bar with label and figures"
+    )
+    frames = parser.add_argument_group("frames")
+    frames.add_argument(
+        "--size", type=parse_size, metavar="WxH", help="frame size, e.g. 640x480 (the source's own)"
+    )
+    frames.add_argument(
+        "--fps",
+        type=float,
+        help="rate of a camera; what is faster loses frames; "
+        f"photos per second ({PICTURES_PER_SECOND:g} on a screen, {_PHOTOS_FPS:g} in a recording)",
+    )
+    frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="turn the frames")
+    frames.add_argument("--loop", action="store_true", help="begin a file again at its end")
+    frames.add_argument("--frames", type=int, metavar="N", help="end after N frames")
+    speed = parser.add_argument_group("speed")
+    speed.add_argument(
+        "--every", type=int, default=1, metavar="N", help="maps for every Nth frame, not photo (1)"
+    )
+    speed.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
+    speed.add_argument("--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…")
+    speed.add_argument("--no-native", dest="native", action="store_false", help="no compiled kernels")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help=f"write the figures of the run, and the class of every frame (of the last {LIMIT}), to FILE",
+    )
+    parser.add_argument("--token", help="password of the live page (default: $FASTCAM_TOKEN)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the loop as asked; prints the figures at the end."""
+    refuse_below_one(args, "every", "frames")
+    if args.class_choice is not None and not args.class_choice.strip():
+        raise FastcamError("--class is empty; give a name or an index, or leave it out")
+    if args.json is not None:
+        check_json_path(args.json)
+    refuse_overwriting([args.model, args.input], [*args.outputs, *([args.json] if args.json else [])])
+    # Drawing has its own thread beside the network's; a pool of more would fight it for the cores.
+    cv2.setNumThreads(1)
+    overlay = Overlay(args.colormap, args.alpha, args.blend, native=args.native)
+    options = LoopOptions(args.every, args.smooth, args.frames, args.caption)
+    SourceOptions(args.size, args.fps, args.flip, args.loop)  # refuses what is out of range, before a load
+    model = Model(args.model, threads=args.threads, provider=args.provider, native=args.native)
+    shown = output_of(args.view, model, of_class=args.class_choice is not None)
+    explainer = Explainer.of(model, [shown])
+    controls = Controls(
+        available_views(model),
+        args.view,
+        class_choice=args.class_choice,
+        check_class=explainer.class_index,
+        has_classes=model.has_class_maps,
+    )
+    logger.info("%s", model.describe())
+    if args.every > 1:
+        model.session([])
+    if args.every > 1 and not model.can_be_cut:
+        logger.warning("%s: an ORT file cannot be cut, so --every saves nothing", args.model)
+    outputs = args.outputs or [_default_output()]
+    watched = any(uri.startswith(("display://", "http://")) for uri in outputs)
+    # Whatever was opened is closed if a later one cannot be opened; the loop closes them itself.
+    with ExitStack() as opened:
+        source = opened.enter_context(
+            open_source(
+                args.input, size=args.size, fps=args.fps, flip=args.flip, loop=args.loop, paced=watched
+            )
+        )
+        opened.enter_context(stopped_by_signals(controls))
+        sinks = [
+            opened.enter_context(
+                open_sink(
+                    uri,
+                    fps=source.fps or (_PHOTOS_FPS if source.stills else _DEFAULT_FPS),
+                    controls=controls,
+                    token=args.token,
+                    real_time=source.live,
+                )
+            )
+            for uri in outputs
+        ]
+        predictions = Predictions()
+        if args.json is not None:
+            sinks.append(predictions)
+        loop = Loop(explainer, source, sinks, controls, overlay, options)
+        rss = system.rss_bytes()
+        whole = False
+        try:
+            loop.run()
+            whole = True
+        finally:
+            report = RunReport(
+                loop.tally, source, (rss, system.rss_bytes()), _setup(args, explainer), predictions
+            )
+            _tell(args, report, whole=whole)
+    return 0
+
+
+def _default_output() -> str:
+    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise FastcamError(
+            "no display here: name an output, e.g. http://:8000 (live page), out.mp4 or null://"
+        )
+    return "display://"
+
+
+def _setup(args: argparse.Namespace, explainer: Explainer) -> dict[str, object]:
+    return {
+        "model": str(args.model),
+        "input": without_password(args.input),
+        "outputs": args.outputs,
+        "view": args.view,
+        "every": args.every,
+        "runs_on": explainer.model.describe(),
+    }
+
+
+def _tell(args: argparse.Namespace, report: RunReport, *, whole: bool) -> None:
+    # The figures first: whoever reads the terminal may go away before the end.
+    if args.json is not None:
+        write_json(args.json, report.as_dict())
+    last = report.tally.last
+    if report.tally.frames == 1 and last is not None:
+        if not whole:  # there is no picture to tell of
+            return
+        where = ", ".join(uri for uri in args.outputs if "://" not in uri) or without_password(args.input)
+        network = last.latency["preprocess"] + last.latency["inference"]
+        told = [answer(_printable(last.label), last.score), f"{network:.0f} ms"]
+        print(f"{where}: {', '.join(filter(None, told))}", flush=True)
+    elif report.tally.frames:
+        print(report.text(), flush=True)
+
+
+def _printable(label: str) -> str:
+    """A label as a terminal can take it: on one line, without control characters, not too long."""
+    plain = "".join(c if c.isprintable() else "?" for c in label)
+    return plain if len(plain) <= _LONGEST_LABEL else plain[: _LONGEST_LABEL - 1] + "…"
+
+
+@contextmanager
+def stopped_by_signals(controls: Controls) -> Iterator[None]:
+    """Ask for a stop when a signal says so; a second Ctrl-C ends the process at once."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for taken in signals:
+            signal.signal(taken, signal.SIG_DFL if taken == signal.SIGINT else signal.SIG_IGN)
+        # Not here: the thread that was interrupted may hold a lock that this needs.
+        threading.Thread(target=controls.request_stop, name="fastcam stop", daemon=True).start()
+
+    with handled(stop) as signals:
+        yield

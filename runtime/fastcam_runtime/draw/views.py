@@ -1,0 +1,141 @@
+"""The views: which outputs of the file each one shows, and its picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import cv2
+import numpy as np
+
+from .. import contract
+from ..errors import FastcamError, closest
+from ..image import Array, Geometry, Rect
+from ..model.grafted import Model
+from .caption import bar_height, write_corner
+from .overlay import Overlay, to_bgr
+
+_MAPS = ("saliency_map", "fastcam", "cam", "nonclass")
+_CLASS_MAPS = ("fastcam", "cam", "nonclass", "saliency_map")
+
+VIEWS: Mapping[str, Sequence[str]] = {
+    "overlay": _MAPS,
+    "map": _MAPS,
+    "lovi": ("lovi",),
+    "cam": ("cam",),
+    "fastcam": ("fastcam",),
+    "nonclass": ("nonclass",),
+    "scales": ("scales",),
+    "side": _MAPS,
+}
+"""Each view, and the outputs that it can show: the first one that the file has."""
+
+
+def available_views(model: Model) -> tuple[str, ...]:
+    """The views that this file can show."""
+    return tuple(view for view, words in VIEWS.items() if set(words) & set(model.words))
+
+
+def output_of(view: str, model: Model, *, of_class: bool = False) -> str:
+    """The output (a word of `contract.OUTPUTS`) that a view shows.
+
+    Args:
+        view: A name of `VIEWS`.
+        model: The grafted file.
+        of_class: A class was chosen; `overlay`, `map` and `side` then prefer the maps that depend on it.
+
+    Raises:
+        FastcamError: There is no such view, or the file cannot show it; the message tells what it can.
+    """
+    if view not in VIEWS:
+        raise FastcamError(f"no view {view!r}; one of {', '.join(VIEWS)}{closest(view, VIEWS)}")
+    words = _CLASS_MAPS if of_class and VIEWS[view] is _MAPS else VIEWS[view]
+    for word in words:
+        if word in model.words:
+            return word
+    views = ", ".join(available_views(model)) or "none"
+    raise FastcamError(f"the view {view!r} cannot be shown (possible: {views}): {model.lacks(words[0])}")
+
+
+class Painter:
+    """Draws any view. Every picture is overwritten by the next one.
+
+    Args:
+        overlay: Colours and blend.
+        caption: A caption will be written on the pictures; below a grid there is room for it.
+    """
+
+    def __init__(self, overlay: Overlay, *, caption: bool = False) -> None:
+        self._overlay = overlay
+        self._caption = caption
+        self._lovi = Overlay(blend="paper")  # LOVI's own colours would mix with those of the frame
+        self._canvas: Array = np.zeros((0, 0, 3), np.uint8)
+
+    def paint(self, view: str, frame: Array, maps: Mapping[str, Array], geometry: Geometry) -> Array:
+        """The picture of a view.
+
+        Args:
+            view: A name of `VIEWS`.
+            frame: The frame, uint8.
+            maps: The maps of the output that `output_of` tells; without any, the frame is shown as it is.
+            geometry: How the frame was laid on the network's input.
+
+        Returns:
+            BGR uint8 at the frame's size; `side` is twice as wide, `scales` a grid of the frame's width
+            with the caption's room below.
+        """
+        frame = to_bgr(frame)
+        if not maps:
+            canvas = self._room(*frame.shape[:2])
+            canvas[:] = frame
+            return canvas
+        if view == "scales":
+            return self._scales(frame, maps, geometry)
+        saliency = next(iter(maps.values()))
+        if view == "map":
+            canvas = self._room(*frame.shape[:2])
+            canvas[:] = self._overlay.heat(saliency, geometry)
+            return canvas
+        if view == "side":
+            canvas = self._room(frame.shape[0], 2 * frame.shape[1])
+            canvas[:, : frame.shape[1]] = frame
+            canvas[:, frame.shape[1] :] = self._overlay.draw(frame, saliency, geometry)
+            return canvas
+        drawer = self._lovi if view == "lovi" else self._overlay
+        return drawer.draw(frame, saliency, geometry)
+
+    def _scales(self, frame: Array, maps: Mapping[str, Array], geometry: Geometry) -> Array:
+        """The frame and the map of each scale, as a grid read from the top left, shallow to deep."""
+        columns = math.ceil(math.sqrt(len(maps) + 1))
+        rows = math.ceil((len(maps) + 1) / columns)
+        width = max(1, frame.shape[1] // columns)
+        height = max(1, round(frame.shape[0] * width / frame.shape[1]))
+        size = (rows * height, columns * width)
+        below = bar_height(size[0] + bar_height(*size), size[1]) if self._caption else 0
+        canvas = self._room(size[0] + below, size[1])
+        canvas.fill(0)  # the last cells may stay empty, and captions are drawn into the picture
+        small = _scaled(geometry, (height, width))
+        for i, (name, saliency) in enumerate([("", frame), *maps.items()]):
+            tile = Rect(i % columns * width, i // columns * height, width, height).of(canvas)
+            if i == 0:
+                cv2.resize(frame, (width, height), dst=tile, interpolation=cv2.INTER_AREA)
+                continue
+            tile[:] = self._overlay.heat(saliency, small)
+            scale = name.removeprefix(contract.SCALE_PREFIX)
+            write_corner(tile, f"{scale}: {saliency.shape[1]} x {saliency.shape[0]}")
+        return canvas
+
+    def _room(self, height: int, width: int) -> Array:
+        if self._canvas.shape[:2] != (height, width):
+            self._canvas = np.zeros((height, width, 3), np.uint8)
+        return self._canvas
+
+
+def _scaled(geometry: Geometry, frame: tuple[int, int]) -> Geometry:
+    """The same geometry for a frame that was resized to `frame` (height, width)."""
+    y, x = frame[0] / geometry.frame[0], frame[1] / geometry.frame[1]
+    seen = geometry.seen
+    left, top = round(seen.x * x), round(seen.y * y)
+    width = max(1, min(frame[1] - left, round(seen.width * x)))
+    height = max(1, min(frame[0] - top, round(seen.height * y)))
+    return Geometry(frame, geometry.input, Rect(left, top, width, height), geometry.placed)

@@ -1,0 +1,142 @@
+"""What a person can change while the loop runs, shared between the loop and every window or live page."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from ..errors import FastcamError, closest
+
+
+class ControlError(FastcamError):
+    """A view or a class was asked for that this model does not have."""
+
+
+class Controls:
+    """The view, the class, pause, snapshot and stop; every method may be called from any thread.
+
+    A refused change raises `FastcamError` with one line for the person who asked, and changes nothing.
+
+    Args:
+        views: The views that can be chosen, in the order of their buttons and number keys.
+        view: The view to begin with; the first one by default.
+        class_choice: The class to begin with; None means the class with the highest score.
+        check_class: Called with a class name or index as typed; raises `FastcamError` where there is
+            no such class.
+        has_classes: Whether a class can be chosen at all.
+
+    Example:
+        >>> controls = Controls(("overlay", "map"))
+        >>> controls.set_view("map")
+        >>> controls.view
+        'map'
+    """
+
+    def __init__(
+        self,
+        views: Sequence[str],
+        view: str | None = None,
+        *,
+        class_choice: str | None = None,
+        check_class: Callable[[str], object] | None = None,
+        has_classes: bool = True,
+    ) -> None:
+        if not views:
+            raise ControlError("there is no view to choose from")
+        self.views = tuple(views)
+        self.has_classes = has_classes
+        self.stop = threading.Event()
+        self._changed = threading.Condition()
+        self._version = 0
+        self._paused = False
+        self._snapshot = False
+        self._check_class = check_class
+        self._class_choice: str | None = None
+        self._view = self.views[0]
+        if view is not None:
+            self.set_view(view)
+        self.set_class(class_choice)
+
+    @property
+    def view(self) -> str:
+        """The view to draw."""
+        return self._view
+
+    @property
+    def class_choice(self) -> str | None:
+        """The class that class maps are for, as it was typed; None is the class with the highest score."""
+        return self._class_choice
+
+    @property
+    def paused(self) -> bool:
+        """Whether the picture is held."""
+        return self._paused
+
+    @property
+    def version(self) -> int:
+        """Grows with every change, so that a paused loop can tell when to draw the held frame anew."""
+        return self._version
+
+    def check_view(self, view: str) -> None:
+        """Refuse a view that there is not."""
+        if view not in self.views:
+            raise ControlError(f"no view {view!r}; one of {', '.join(self.views)}{closest(view, self.views)}")
+
+    def check_class(self, choice: str | None) -> None:
+        """Refuse a class that there is not; None and blank text mean the highest score."""
+        if choice and choice.strip() and self._check_class is not None:
+            self._check_class(choice.strip())
+
+    def set_view(self, view: str) -> None:
+        """Choose a view by its name."""
+        self.check_view(view)
+        with self._changed:
+            self._view = view
+            self._notify()
+
+    def set_class(self, choice: str | None) -> None:
+        """Choose a class by name or index; None or blank text goes back to the highest score."""
+        self.check_class(choice)
+        with self._changed:
+            self._class_choice = (choice or "").strip() or None
+            self._notify()
+
+    def set_paused(self, paused: bool) -> None:
+        """Hold the picture, or go on."""
+        with self._changed:
+            self._paused = paused
+            self._notify()
+
+    def toggle_paused(self) -> None:
+        """Hold the picture if it moves; go on if it is held."""
+        with self._changed:
+            self._paused = not self._paused
+            self._notify()
+
+    def request_snapshot(self) -> None:
+        """Ask the loop to save the next picture."""
+        with self._changed:
+            self._snapshot = True
+            self._notify()
+
+    def take_snapshot_request(self) -> bool:
+        """Whether a snapshot was asked for since the last call; asking again answers no."""
+        with self._changed:
+            asked, self._snapshot = self._snapshot, False
+        return asked
+
+    def request_stop(self) -> None:
+        """End the loop after the frame at hand; also wakes `wait_change`."""
+        self.stop.set()
+        with self._changed:
+            self._notify()
+
+    def wait_change(self, version: int, timeout: float) -> int:
+        """Wait until something changed since `version`, or `timeout` seconds; returns the version now."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._version != version or self.stop.is_set(), timeout)
+            return self._version
+
+    def _notify(self) -> None:
+        self._version += 1
+        self._changed.notify_all()

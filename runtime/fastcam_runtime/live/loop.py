@@ -1,0 +1,262 @@
+"""The loop: frames are read, explained and drawn at the same time, each by a thread of its own.
+
+    source ─ read, prepare ─▶ frames ─ explain ─▶ results ─ draw, write ─▶ sinks
+              thread                   thread              calling thread
+
+A file's frames are read and made into the network's input one ahead. A live source reads in its own thread
+and keeps the newest frame only, so the explaining thread asks it directly: a frame that waited would be an
+old one. For the same reason it asks only once the result before is being drawn, and then not sooner than the
+sinks will be ready: behind slow sinks the network rests, and no frame is explained that nobody sees.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..draw import views
+from ..draw.overlay import Overlay
+from ..draw.renderer import Drawing
+from ..draw.smoothing import Smoother
+from ..errors import FastcamError
+from ..explainer import Explainer
+from ..image import Array
+from ..sinks import Sink
+from ..sources import Source
+from .controls import Controls
+from .handover import Handover
+from .presenter import Read, Result, Showing
+from .resting import Rest
+from .tally import Tally
+
+logger = logging.getLogger(__name__)
+
+_TICK = 0.05
+"""Seconds between looks at the controls while nothing arrives."""
+_FAREWELL = 5.0
+"""Seconds that a thread gets to finish its frame at the end."""
+
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """How the loop runs.
+
+    Args:
+        every: Maps are computed for every n-th frame; the others show the last ones.
+        smooth: Share of the past in the maps, 0 to below 1.
+        frames: End after so many frames were shown; None for all.
+        caption: Write the label and the figures into the picture.
+    """
+
+    every: int = 1
+    smooth: float = 0.0
+    frames: int | None = None
+    caption: bool = True
+
+    def __post_init__(self) -> None:
+        for name, value in (("every", self.every), ("frames", self.frames)):
+            if value is not None and value < 1:
+                raise FastcamError(f"{name} is {value}: at least 1 is needed")
+        Smoother(self.smooth)  # refuses what is out of range
+
+
+class Loop:
+    """Reads, explains, draws and writes until the source ends or a stop is asked for.
+
+    Args:
+        explainer: The model.
+        source: Where frames come from; closed at the end.
+        sinks: Where pictures go; closed at the end, all of them, whatever happens.
+        controls: The view, the class, pause and stop.
+        overlay: Colours and blend.
+        options: Everything else.
+    """
+
+    def __init__(
+        self,
+        explainer: Explainer,
+        source: Source,
+        sinks: Sequence[Sink],
+        controls: Controls,
+        overlay: Overlay | None = None,
+        options: LoopOptions | None = None,
+    ) -> None:
+        self._explainer = explainer
+        self._source = source
+        self._sinks = sinks
+        self._controls = controls
+        self._options = options or LoopOptions()
+        if source.stills:  # one photo tells nothing of the next
+            self._options = replace(self._options, every=1, smooth=0.0)
+        drawing = Drawing(overlay or Overlay(), smooth=self._options.smooth, caption=self._options.caption)
+        self._showing = Showing(explainer, source, sinks, controls, drawing)
+        self._frames: Handover[Read] = Handover()
+        self._results: Handover[Result] = Handover()
+        self._rest = Rest()
+        self._maps: Mapping[str, Array] = {}
+        """Those computed last."""
+        self._error: BaseException | None = None
+        self._stays = False
+        """The last photo is left on the screen until a stop is asked for."""
+        self._kept: tuple[Read, tuple[str, str | None]] | None = None
+        """The frame on the screens while a recording goes on, and what it was explained for."""
+
+    @property
+    def tally(self) -> Tally:
+        """What was done so far."""
+        return self._showing.tally
+
+    def run(self) -> Tally:
+        """Run to the end; call it once, from the main thread if a sink is a window.
+
+        Raises:
+            FastcamError: A source, the model or a sink failed. What was recorded before is finished.
+        """
+        threads = [self._thread("explain", self._explain_all, self._results)]
+        if not self._source.live:
+            threads.append(self._thread("read", self._read_all, self._frames))
+        started = time.monotonic()
+        try:
+            for thread in threads:
+                thread.start()
+            self._draw_all()
+        finally:
+            self.tally.seconds = time.monotonic() - started
+            self._close(threads)
+        if self._error is not None:
+            raise self._error
+        return self.tally
+
+    def _read_all(self) -> None:
+        while (read := self._read()) is not None and self._frames.put(read):
+            pass
+
+    def _read(self) -> Read | None:
+        frame = self._source.read()
+        if frame is None:
+            return None
+        age = 1e3 * (time.monotonic() - frame.time)
+        return Read(frame, age, self._explainer.prepare(frame.image))
+
+    def _explain_all(self) -> None:
+        next_frame = self._read if self._source.live else self._frames.get
+        choice: tuple[str, str | None] | None = None
+        since_maps = 0
+        count = 0
+        last: Read | None = None
+        while count != self._options.frames and (read := next_frame()) is not None:
+            asked = (self._controls.view, self._controls.class_choice)
+            since_maps = 0 if asked != choice else since_maps + 1
+            result = self._explain(read, *asked, with_maps=since_maps % self._options.every == 0)
+            given = time.monotonic()
+            if not self._give(result):
+                return
+            if self._source.live:
+                self._rest.learn(time.monotonic() - given)
+            if self._controls.stop.wait(self._rest.seconds):
+                return
+            count += 1
+            last = read
+            choice = self._hold(read, asked)
+        if self._controls.stop.is_set() or count == self._options.frames:
+            return
+        watched = self._source.stills and any(sink.interactive for sink in self._sinks)
+        if watched and last is not None and choice is not None:
+            hints = [sink.stop_hint for sink in self._sinks if sink.stop_hint]
+            logger.info("the last picture stays until you press %s", " or ".join([*hints, "Ctrl-C here"]))
+            self._stays = True
+            self._hold(last, choice)
+
+    def _explain(
+        self, read: Read, view: str, class_choice: str | None, *, with_maps: bool, again: bool = False
+    ) -> Result:
+        of_class = class_choice is not None
+        outputs = [views.output_of(view, self._explainer.model, of_class=of_class)] if with_maps else []
+        classes = [class_choice] if class_choice is not None else None
+        explanation = self._explainer.explain(read.prepared, classes, outputs)[0]
+        if with_maps:
+            self._maps = explanation.maps
+        explanation = replace(explanation, maps=self._maps)
+        return Result(read, explanation, view, class_choice, again)
+
+    def _give(self, result: Result) -> bool:
+        """Hand a result over to be drawn. A live source's next frame is not due before this one is taken:
+        read earlier, it would only grow old. False once nothing is drawn any more."""
+        return self._results.put(result) and (not self._source.live or self._results.wait_free())
+
+    @property
+    def _held(self) -> bool:
+        """Whether the picture on the screen is not to be replaced by another frame."""
+        return self._controls.paused or self._stays
+
+    def _hold(self, read: Read, shown: tuple[str, str | None]) -> tuple[str, str | None] | None:
+        """While the picture is held, stay with this frame; explain it again when the view or the class was
+        changed. Returns the view and the class that the last maps are for, None if they are of another frame.
+        """
+        if self._showing.records_on:
+            return self._hold_screens(read, shown)
+        version = -1
+        while self._held and not self._controls.stop.is_set():
+            version = self._controls.wait_change(version, timeout=1.0)
+            asked = (self._controls.view, self._controls.class_choice)
+            if asked != shown:
+                shown = asked
+                if not self._give(self._explain(read, *asked, with_maps=True, again=True)):
+                    break
+        return shown
+
+    def _hold_screens(self, read: Read, shown: tuple[str, str | None]) -> tuple[str, str | None] | None:
+        """As `_hold`, but only the screens stay with a frame: later ones go on to be recorded."""
+        if not self._held:
+            self._kept = None
+        elif self._kept is None:
+            self._kept = read, shown
+        elif self._kept[1] != shown:
+            # Its input was overwritten by those of later frames.
+            held = replace(self._kept[0], prepared=self._explainer.prepare(self._kept[0].frame.image))
+            self._kept = held, shown
+            self._give(self._explain(held, *shown, with_maps=True, again=True))
+            return None
+        return shown
+
+    def _draw_all(self) -> None:
+        while not self._controls.stop.is_set() and not self._results.over:
+            result = self._results.get(_TICK)
+            if result is not None:
+                self._showing.show(result)
+            elif self._held:
+                self._showing.repeat()
+            self._showing.save_if_asked()
+
+    def _thread(self, name: str, work: Callable[[], None], output: Handover[Any]) -> threading.Thread:
+        """A thread that ends its output when it is done or failed; what it put there is still shown."""
+
+        def guarded() -> None:
+            try:
+                work()
+            except BaseException as error:  # raised again by `run`, in the thread of the caller
+                # What fails once everything is being closed fails because of that.
+                if not self._controls.stop.is_set():
+                    self._error = self._error or error
+            finally:
+                output.end()
+
+        return threading.Thread(target=guarded, name=f"fastcam {name}", daemon=True)
+
+    def _close(self, threads: Sequence[threading.Thread]) -> None:
+        """End the threads, then the sinks; the first failure is the one to report."""
+        self._controls.request_stop()
+        self._frames.drop()
+        self._results.drop()
+        for close in (self._source.close, *(sink.close for sink in self._sinks)):
+            try:
+                close()
+            except Exception as error:
+                self._error = self._error or error
+        for thread in threads:
+            if thread.is_alive():
+                thread.join(_FAREWELL)

@@ -1,0 +1,96 @@
+"""What a run did: a table for the terminal, the same and more as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import SinkError
+from ..measure import system
+from ..sinks.atomic import check_folder, prepare_folder, write_whole
+from ..sinks.predictions import Predictions
+from ..sources import Source
+from ..text import format_table
+from .tally import Tally
+
+_MEGABYTE = 1e6
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """The figures of one run of the loop.
+
+    Args:
+        tally: What the loop counted.
+        source: The source, for what it dropped and passed over.
+        rss: Bytes held when the loop began and when it ended.
+        setup: Model, input, outputs and whatever else tells this run from another.
+        predictions: What the network said about each picture.
+    """
+
+    tally: Tally
+    source: Source
+    rss: tuple[int, int]
+    setup: Mapping[str, Any]
+    predictions: Predictions
+
+    def text(self) -> str:
+        """A few lines for the terminal; latencies in milliseconds."""
+        tally, source = self.tally, self.source
+        counts = f"{tally.frames} frames in {tally.seconds:.1f} s, {tally.fps:.1f} fps"
+        counts += f", {source.dropped} dropped"
+        for name in ("skipped", "reconnects"):
+            count = getattr(source, name)
+            counts += f", {count} {name}" if count else ""
+        start, end = (value / _MEGABYTE for value in self.rss)
+        rows = [
+            [
+                name,
+                *(f"{value:.2f}" for value in (s.percentile(50), s.percentile(90), s.percentile(99), s.max)),
+            ]
+            for name, s in tally.stages.samples.items()
+        ]
+        table = format_table(["ms", "p50", "p90", "p99", "max"], rows)
+        return f"{counts}\n{table}\nmemory {start:.1f} MB at the start, {end:.1f} MB at the end"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, in plain types."""
+        tally, source = self.tally, self.source
+        return {
+            **self.setup,
+            "frames": tally.frames,
+            "seconds": round(tally.seconds, 3),
+            "fps": round(tally.fps, 3),
+            "dropped": source.dropped,
+            "skipped": source.skipped,
+            "reconnects": source.reconnects,
+            "latency_ms": {name: samples.summary() for name, samples in tally.stages.samples.items()},
+            "rss_start_bytes": self.rss[0],
+            "rss_end_bytes": self.rss[1],
+            "cpu": system.cpu_name(),
+            "versions": system.versions(),
+            "predictions": self.predictions.as_list(),
+        }
+
+
+def check_json_path(path: Path) -> None:
+    """Refuse a place that a report cannot be written to, before the work that it reports on.
+
+    Raises:
+        SinkError: The folder cannot be made or written to, or `path` is a folder or a file of another kind.
+    """
+    check_folder(path.parent, str(path))
+    if path.is_dir():
+        raise SinkError(f"{path}: is a folder, not a file")
+    if path.exists() and path.suffix.lower() != ".json":
+        raise SinkError(f"{path}: there is a file that is no .json; name another for the figures")
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a report, whole or not at all, and its folder if there is none."""
+    prepare_folder(path.parent, str(path))
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    write_whole(path, text.encode(errors="replace"))  # a file's name may be no UTF-8

@@ -1,0 +1,1 @@
+"""What a file costs on this device."""

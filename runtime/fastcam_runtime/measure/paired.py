@@ -1,0 +1,260 @@
+"""Measure what a file costs: interleaved rounds, paired differences, everything needed to repeat it."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+
+from ..contract import CLASS_INPUT, METADATA_KEY, ImageInput, Metadata
+from ..errors import FastcamError, ModelError, first_line
+from ..image import Array
+from ..model import providers
+from ..model.file import is_ort, summarize_file
+from ..model.kernels import running_form
+from ..model.ort_format import summarize_ort
+from ..model.pruning import cut_file
+from ..model.session import open_session
+from . import system
+
+WARM_UP = 10
+MIN_ROUNDS = 6
+"""Fewer differences cannot say with 95 % certainty where their median lies."""
+_FREE_SIZE = 224
+"""Height and width for a network that leaves them free and does not say."""
+_RESAMPLES = 2000
+
+_DTYPES = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+    "tensor(uint8)": np.uint8,
+    "tensor(int8)": np.int8,
+    "tensor(int32)": np.int32,
+    "tensor(int64)": np.int64,
+    "tensor(bool)": np.bool_,
+}
+
+
+@dataclass
+class Variant:
+    """One of the files measured, with a session that is open and a tensor that is fed."""
+
+    name: str
+    path: Path
+    session: ort.InferenceSession
+    load_ms: float
+    feed: dict[str, Array]
+    samples: list[float] = field(default_factory=list)
+    """Milliseconds, one per round."""
+
+    def run(self) -> None:
+        """Run it once and keep the time."""
+        started = time.perf_counter()
+        self.session.run(None, self.feed)
+        self.samples.append(1e3 * (time.perf_counter() - started))
+
+    def statistics(self) -> dict[str, float]:
+        """Average, percentiles, minimum and maximum, in milliseconds."""
+        values = np.array(self.samples)
+        percentiles = {f"p{q}": float(np.percentile(values, q)) for q in (50, 90, 95, 99)}
+        return {
+            "avg": float(values.mean()),
+            **percentiles,
+            "min": float(values.min()),
+            "max": float(values.max()),
+        }
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The grafted file's time minus the plain one's, round by round."""
+
+    median: float
+    quartiles: tuple[float, float]
+    interval: tuple[float, float]
+    """95 % of the medians of resampled rounds (bootstrap) lie in it."""
+    percent: float
+    """The median in percent of the plain file's median."""
+
+    @classmethod
+    def between(cls, plain: Sequence[float], grafted: Sequence[float]) -> Difference:
+        """Compare the times of two that were run in the same rounds."""
+        pairs = np.array(grafted) - np.array(plain)
+        picks = np.random.default_rng(0).integers(0, pairs.size, (_RESAMPLES, pairs.size))
+        medians = np.median(pairs[picks], axis=1)
+        median = float(np.median(pairs))
+        return cls(
+            median,
+            (float(np.percentile(pairs, 25)), float(np.percentile(pairs, 75))),
+            (float(np.percentile(medians, 2.5)), float(np.percentile(medians, 97.5))),
+            100 * median / float(np.median(plain)),
+        )
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    """What is run and how."""
+
+    threads: int | None = None
+    provider: str = "auto"
+    rounds: int = 100
+    native: bool = True
+
+    def __post_init__(self) -> None:
+        if self.rounds < MIN_ROUNDS:
+            raise FastcamError(
+                f"{self.rounds} rounds: at least {MIN_ROUNDS} are needed to tell a cost from noise"
+            )
+
+
+def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> list[Variant]:
+    """The variants to measure, plain first.
+
+    Without a `baseline`, the plain network is cut out of a grafted `.onnx` file. A file that was never
+    grafted, and a grafted `.ort` file, are measured alone.
+
+    Raises:
+        ModelError: A file cannot be run.
+        FastcamError: The two files do not take the same input.
+    """
+    if providers.choose(options.provider)[0] == providers.CPU:
+        # The first session pays for the start of onnxruntime and of the kernels: no part of any file's load.
+        # An accelerator may compile for minutes, and is not started in vain.
+        open_session(model, threads=options.threads, provider="cpu", native=options.native)
+    measured = open_variant("grafted", model, options)
+    if METADATA_KEY not in measured.session.get_modelmeta().custom_metadata_map:
+        measured.name = "model"
+    if baseline is not None:
+        plain = open_variant("baseline", baseline, options)
+    elif measured.name == "grafted" and not is_ort(model):
+        plain = open_variant("plain", model, options, cut_file(model))
+    else:
+        return [measured]
+    plain.feed = dict(zip(plain.feed, measured.feed.values(), strict=False))
+    try:
+        plain.session.run(None, plain.feed)
+    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
+        takes = _words(plain.session)
+        raise FastcamError(
+            f"{plain.path} takes {takes}, {measured.path} takes {_words(measured.session)}"
+        ) from error
+    return [plain, measured]
+
+
+def open_variant(name: str, path: Path, options: BenchOptions, data: bytes | None = None) -> Variant:
+    """One variant: the file at `path`, or `data` cut out of it, with random numbers for its inputs.
+
+    Raises:
+        ModelError: It cannot be run.
+    """
+    started = time.perf_counter()
+    session = open_session(
+        path, data=data, threads=options.threads, provider=options.provider, native=options.native
+    )
+    load_ms = 1e3 * (time.perf_counter() - started)
+    feed = _feed(session, path)
+    try:
+        session.run(None, feed)
+    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
+        raise ModelError(f"{path}: does not run: {first_line(error)}") from error
+    return Variant(name, path, session, load_ms, feed)
+
+
+def measure(variants: Sequence[Variant], rounds: int, progress: Callable[[int], None] | None = None) -> None:
+    """Run every variant once per round, in turned order from round to round; warm-up rounds do not count."""
+    for number in range(-WARM_UP, rounds):
+        for variant in variants if number % 2 else reversed(variants):
+            variant.run()
+        if number == -1:
+            for variant in variants:
+                variant.samples.clear()
+        if progress is not None:
+            progress(number)
+
+
+def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]:
+    """Everything that was measured, with what is needed to measure it again, in plain types."""
+    session = variants[-1].session
+    provider = session.get_providers()[0]
+    path = variants[-1].path
+    file = summarize_ort(path, session) if is_ort(path) else summarize_file(path)
+    difference = Difference.between(variants[0].samples, variants[-1].samples) if len(variants) > 1 else None
+    return {
+        "cpu": system.cpu_name(),
+        "provider": provider,
+        "threads": session.get_session_options().intra_op_num_threads,
+        "kernels": running_form(file, native=options.native, on_cpu=provider == providers.CPU),
+        "versions": system.versions(),
+        "rounds": options.rounds,
+        "warm_up": WARM_UP,
+        "peak_rss_bytes": system.peak_rss_bytes(),
+        "difference_ms": difference and vars(difference),
+        "variants": [
+            {
+                "name": variant.name,
+                "file": str(variant.path),
+                "sha256": _sha256(variant.path),
+                "inputs": {name: list(tensor.shape) for name, tensor in variant.feed.items()},
+                "outputs": [output.name for output in variant.session.get_outputs()],
+                "load_ms": variant.load_ms,
+                "statistics_ms": variant.statistics(),
+                "samples_ms": variant.samples,
+            }
+            for variant in variants
+        ],
+    }
+
+
+def _feed(session: ort.InferenceSession, path: Path) -> dict[str, Array]:
+    """A tensor for every input: random numbers from 0 to 1, or to 255 for bytes, always the same ones."""
+    rng = np.random.default_rng(0)
+    feed: dict[str, Array] = {}
+    text = session.get_modelmeta().custom_metadata_map.get(METADATA_KEY)
+    image = None if text is None else Metadata.of_file(path, text).image
+    for value in session.get_inputs():
+        if value.type not in _DTYPES:
+            raise ModelError(f"{path}: no values can be made up for its input {value.name!r} of {value.type}")
+        dtype = np.dtype(_DTYPES[value.type])
+        known = image if image is not None and image.name == value.name else None
+        shape = [_size(size, axis, known) for axis, size in enumerate(value.shape)]
+        if value.name == CLASS_INPUT:
+            feed[value.name] = np.full(shape, -1, dtype)
+        elif dtype.kind == "f":
+            feed[value.name] = rng.random(shape).astype(dtype)
+        else:
+            feed[value.name] = rng.integers(0, 256 if dtype == np.uint8 else 2, shape).astype(dtype)
+    return feed
+
+
+def _size(size: int | str | None, axis: int, image: ImageInput | None) -> int:
+    """The size of an axis; if free, 1 for the batch, else what a grafted file says, else `_FREE_SIZE`."""
+    if isinstance(size, int) and size > 0:
+        return size
+    if axis == 0:
+        return 1
+    if image is None:
+        return _FREE_SIZE
+    sizes = {"C": image.channels, "H": image.height, "W": image.width}
+    return sizes[image.layout[axis]]
+
+
+def _words(session: ort.InferenceSession) -> str:
+    inputs = [value for value in session.get_inputs() if value.name != CLASS_INPUT]
+    return " and ".join(
+        f"{'×'.join(str(size or '?') for size in value.shape)} {value.type}" for value in inputs
+    )
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

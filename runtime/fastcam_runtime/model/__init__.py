@@ -1,0 +1,1 @@
+"""A model's file, and the onnxruntime sessions that run it."""

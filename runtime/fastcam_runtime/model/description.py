@@ -1,0 +1,70 @@
+"""What a grafted file contains, in words: all that is needed for it is in its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..contract import METADATA_KEY, ImageInput, Metadata, TapInfo
+from ..prepared import device as preparation
+from ..text import count, left_table
+from .file import Summary
+from .kernels import running_form
+
+
+def describe_graft(path: Path, file: Summary) -> str:
+    """A table for a person.
+
+    Args:
+        path: The file.
+        file: What it says of itself; it is grafted.
+
+    Raises:
+        ModelError: Its metadata are damaged.
+    """
+    metadata = Metadata.of_file(path, file.metadata[METADATA_KEY])
+    form = "prepared" if metadata.prepared else "functions" if file.functions else "plain operators"
+    pre = metadata.preprocess
+    labels = count(len(metadata.labels), "label") if metadata.labels else "no labels"
+    lines = [
+        f"{path} is grafted (format {metadata.version}, {form})",
+        f"image       {metadata.image.name}  {_image(metadata.image, metadata.taps)}",
+        f"preprocess  {pre.order} (x − {_numbers(pre.mean)}) / {_numbers(pre.std)}, {metadata.resize}",
+        f"scores      {metadata.scores}  {metadata.scores_are}, {labels}",
+        f"maps        {metadata.statistic} (epsilon {metadata.epsilon:g}) → {metadata.normalize}",
+        *([f"approximate {metadata.approximation}"] if metadata.approximation else []),
+        *([f"class maps  {metadata.cam}"] if metadata.cam else []),
+        *([f"prepared    for {metadata.prepared}, and nothing else"] if metadata.prepared else []),
+        f"outputs     {', '.join(metadata.outputs)}",
+        *([f"weights     in {_weights(path, file)}"] if file.weights else []),
+        f"runs here   {_runs_here(file, metadata)}",
+        f"source      sha256 {metadata.source_sha256}",
+        "",
+    ]
+    rows = [("scale", "shape", "weight", "tensor")]
+    for k, tap in enumerate(metadata.taps, start=1):
+        rows.append((str(k), "×".join(str(d or "?") for d in tap.shape), f"{tap.weight:g}", tap.name))
+    return "\n".join([*lines, left_table(rows)])
+
+
+def _image(image: ImageInput, taps: Sequence[TapInfo]) -> str:
+    text = f"{count(image.channels, 'channel')}, {image.height}×{image.width} {image.layout}"
+    # A scale is as free as the picture.
+    free = any(side is None for tap in taps for side in tap.shape[2:])
+    return f"{text} (of free size: frames are resized to this one)" if free else text
+
+
+def _weights(path: Path, file: Summary) -> str:
+    missing = file.missing_weights(path)
+    names = ", ".join(f"{name} (NOT THERE)" if name in missing else name for name in file.weights)
+    return f"{names}, to be kept beside it"
+
+
+def _numbers(values: Sequence[float]) -> str:
+    """As a person would write them: 57.63 is stored with all its binary digits."""
+    return f"[{', '.join(f'{value:g}' for value in values)}]"
+
+
+def _runs_here(file: Summary, metadata: Metadata) -> str:
+    refusal = preparation.refusal(metadata.prepared, native=True, provider_is_cpu=True)
+    return f"not at all: {refusal}" if refusal else running_form(file, native=True, on_cpu=True)

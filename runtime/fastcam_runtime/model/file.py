@@ -1,0 +1,133 @@
+"""A model's file: opened, and what it says about itself, on a device that has no onnx package."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from ..contract import DOMAIN
+from ..errors import ModelError, closest
+from .protobuf import BYTES, Field, fields, text_of
+
+# Field numbers of onnx.proto.
+MODEL_GRAPH, _MODEL_METADATA, _MODEL_FUNCTION = 7, 14, 25
+_FUNCTION_NAME, _FUNCTION_DOMAIN = 1, 10
+GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_OUTPUT = 5, 11, 12
+_TENSOR_EXTERNAL = 13
+VALUE_NAME = 1
+_ENTRY_KEY, _ENTRY_VALUE = 1, 2
+
+_FIRST_BYTE = b"\x08"
+"""Every model has an `ir_version`, and every writer puts it first."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What an ONNX file says about itself, without a session."""
+
+    outputs: tuple[str, ...]
+    metadata: dict[str, str]
+    functions: tuple[str, ...]
+    """The names of the exporter's local functions."""
+    weights: tuple[str, ...] = ()
+    """The files beside it that have its weights, as it names them; none if it has them itself."""
+
+    def missing_weights(self, path: Path) -> list[str]:
+        """Those of the weights that are not beside the file at `path`."""
+        return [name for name in self.weights if not (path.parent / name).exists()]
+
+
+def is_ort(path: Path) -> bool:
+    """Whether a file is in onnxruntime's own format, which nothing here can read or cut."""
+    return path.suffix.lower() == ".ort"
+
+
+def summarize(model: bytes | memoryview) -> Summary:
+    """What an ONNX file says about itself.
+
+    Raises:
+        ModelError: These are not the bytes of an ONNX model.
+    """
+    graph: list[Field] = []
+    metadata: dict[str, str] = {}
+    functions: list[str] = []
+    for field in fields(memoryview(model)):
+        if field.number == MODEL_GRAPH and field.wire == BYTES:
+            graph += fields(field.value)
+        elif field.number == _MODEL_METADATA:
+            metadata[text_of(field.value, _ENTRY_KEY)] = text_of(field.value, _ENTRY_VALUE)
+        elif field.number == _MODEL_FUNCTION and text_of(field.value, _FUNCTION_DOMAIN) == DOMAIN:
+            functions.append(text_of(field.value, _FUNCTION_NAME))
+    if not graph:
+        raise ModelError("not an ONNX model: it holds no graph")
+    outputs = tuple(text_of(field.value, VALUE_NAME) for field in graph if field.number == GRAPH_OUTPUT)
+    stored = (_stored_in(field.value) for field in graph if field.number == GRAPH_INITIALIZER)
+    weights = tuple(dict.fromkeys(filter(None, stored)))
+    return Summary(outputs, metadata, tuple(functions), weights)
+
+
+def _stored_in(tensor: memoryview) -> str:
+    """The file beside the model that holds a tensor; empty if the model holds it itself."""
+    entries = (field.value for field in fields(tensor) if field.number == _TENSOR_EXTERNAL)
+    places = (text_of(entry, _ENTRY_VALUE) for entry in entries if text_of(entry, _ENTRY_KEY) == "location")
+    return next(places, "")
+
+
+def summarize_file(path: Path) -> Summary:
+    """`summarize` for a file; what is wrong with it is told with its name."""
+    return from_file(path, summarize)
+
+
+def read_model(path: Path) -> bytes:
+    """The bytes of a model's file.
+
+    Raises:
+        ModelError: See `map_model`.
+    """
+    return map_model(path)[:]
+
+
+def map_model(path: Path) -> mmap.mmap:
+    """A model's file as memory that is read when it is looked at: most of it is weights, which few look at.
+
+    Raises:
+        ModelError: There is none, with the closest names in its folder; or it cannot be read or is empty.
+    """
+    check_name(path)
+    try:
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        beside = [file.name for ending in ("onnx", "ort") for file in path.parent.glob(f"*.{ending}")]
+        near = closest(path.name, beside)
+        raise ModelError(f"{path}: no such file{near}") from None
+    except IsADirectoryError:
+        raise ModelError(f"{path} is a folder, not a model's file") from None
+    except ValueError:
+        raise ModelError(f"{path}: the file is empty") from None
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name that onnx and onnxruntime cannot take: what they say does not mention the name."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise ModelError(f"{path}: the name is not UTF-8; rename it, or set PYTHONUTF8=1") from None
+
+
+def from_file(path: Path, read: Callable[[memoryview], _T]) -> _T:
+    """What `read` makes of a model's file; what it finds wrong is told with the file's name."""
+    model = map_model(path)
+    try:
+        return read(memoryview(model))
+    except ModelError as error:
+        # A photo is not a damaged model, whatever its bytes happen to mean.
+        what = error if model[:1] == _FIRST_BYTE else "not an ONNX model"
+        raise ModelError(f"{path}: {what}") from error

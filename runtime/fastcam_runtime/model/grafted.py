@@ -1,0 +1,131 @@
+"""A grafted file, and the sessions that run it with all or only some of its maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import onnxruntime as ort
+
+from .. import contract
+from ..errors import ModelError
+from ..measure.system import release_memory
+from .file import Summary, is_ort, summarize_file
+from .ort_format import summarize_ort
+from .pruning import cut_file, is_saliency_output
+from .session import describe, open_session
+
+MAX_SESSIONS = 3
+"""Sessions kept per model: each holds the weights once more."""
+
+
+class Model:
+    """A file made by `fastcam export`. Sessions are opened when they are first asked for.
+
+    Args:
+        path: The `.onnx` or `.ort` file.
+        threads: Threads that share one operator; None for the default.
+        provider: A name of `providers.NAMES`, or `auto`.
+        native: Use the compiled kernels where they were built.
+
+    Raises:
+        ModelError: The file is missing, damaged, or was never grafted.
+    """
+
+    def __init__(
+        self, path: Path, *, threads: int | None = None, provider: str = "auto", native: bool = True
+    ) -> None:
+        self.path = path
+        self._threads = threads
+        self._provider = provider
+        self._native = native
+        self.can_be_cut = not is_ort(path)
+        """Whether maps that are not wanted cost nothing: only an ONNX file can be cut, an ORT file cannot."""
+        self._sessions: dict[frozenset[str], ort.InferenceSession] = {}
+        self._file = self._look()
+        outputs = self._file.outputs
+        text = self._file.metadata.get(contract.METADATA_KEY)
+        if text is None:
+            raise ModelError(f"{path} has no saliency maps yet; add them with: fastcam export {path}")
+        self.metadata = contract.Metadata.of_file(path, text)
+        self.maps = tuple(filter(is_saliency_output, outputs))
+        """The names of the saliency outputs, in the file's order."""
+        self._names = _by_word(self.maps)
+        self.words = tuple(self._names)
+        """The same as words of `contract.OUTPUTS`."""
+        if self.metadata.scores not in outputs:
+            raise ModelError(f"{path}: its scores output {self.metadata.scores!r} is not there")
+
+    @property
+    def has_class_maps(self) -> bool:
+        """Whether a class can be chosen."""
+        return bool(set(self.words) & set(contract.CLASS_OUTPUTS))
+
+    def output_names(self, words: Sequence[str]) -> list[str]:
+        """The outputs in the file that `words` of `contract.OUTPUTS` stand for.
+
+        Raises:
+            ModelError: The file lacks one; the message tells the option that adds it.
+        """
+        names: list[str] = []
+        for word in words:
+            if word not in self._names:
+                raise ModelError(self.lacks(word))
+            names += self._names[word]
+        return names
+
+    def lacks(self, word: str) -> str:
+        """The message for an output that is not in the file."""
+        if word not in contract.OUTPUTS:
+            return f"no output {word!r}; one of {', '.join(contract.OUTPUTS)}"
+        every = ",".join(known for known in contract.OUTPUTS if known in (*self.words, word))
+        has = ", ".join(self.words) or "none"
+        return f"{self.path} has no {word} (it has {has}); export it again with --outputs {every}"
+
+    def session(self, words: Sequence[str]) -> ort.InferenceSession:
+        """A session that computes the maps of `words`, and no others where the file can be cut.
+
+        Raises:
+            ModelError: The file lacks one of them, or onnxruntime cannot run it.
+        """
+        names = self.output_names(words)
+        key = frozenset(names if self.can_be_cut else self.maps)
+        session = self._sessions.pop(key, None)
+        if session is None:
+            while len(self._sessions) >= MAX_SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
+            session = self._open(key)
+            release_memory()
+        self._sessions[key] = session  # the last used is the last to go
+        return session
+
+    def describe(self) -> str:
+        """One line about what runs where, once a session is open; says so where the maps are approximate."""
+        text = describe(next(iter(self._sessions.values())), self.path, self._file, native=self._native)
+        left_out = self.metadata.approximation
+        return f"{text}, approximate maps: {left_out}" if left_out else text
+
+    def _look(self) -> Summary:
+        """What the file says of itself."""
+        if self.can_be_cut:
+            return summarize_file(self.path)
+        session = open_session(self.path, threads=self._threads, provider=self._provider, native=self._native)
+        file = summarize_ort(self.path, session)
+        self._sessions[frozenset(filter(is_saliency_output, file.outputs))] = session
+        return file
+
+    def _open(self, keep: frozenset[str]) -> ort.InferenceSession:
+        data = None if keep == frozenset(self.maps) else cut_file(self.path, keep)
+        return open_session(
+            self.path, data=data, threads=self._threads, provider=self._provider, native=self._native
+        )
+
+
+def _by_word(maps: Sequence[str]) -> dict[str, list[str]]:
+    """The outputs of the file that each word of `contract.OUTPUTS` stands for, where it has any."""
+    scales = [name for name in maps if name.startswith(contract.SCALE_PREFIX)]
+    found = {
+        word: scales if word == "scales" else [n for n in contract.output_names((word,), 0) if n in maps]
+        for word in contract.OUTPUTS
+    }
+    return {word: names for word, names in found.items() if names}

@@ -1,0 +1,29 @@
+"""What a file in onnxruntime's own format says about itself: nothing else can read it."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import onnxruntime as ort
+
+from .. import native
+from .file import Summary
+
+
+def summarize_ort(path: Path, session: ort.InferenceSession) -> Summary:
+    """What the session of an ORT file tells, and which of the compiled kernels the file needs.
+
+    Converting a grafted file expands its functions, unless the converter was given the kernels' library.
+    """
+    content = path.read_bytes()
+    return Summary(
+        outputs=tuple(value.name for value in session.get_outputs()),
+        metadata=dict(session.get_modelmeta().custom_metadata_map),
+        functions=tuple(sorted(name for name in native.operators() if _stored(name) in content)),
+    )
+
+
+def _stored(text: str) -> bytes:
+    """A text as FlatBuffers store it: its length, then itself and a zero."""
+    return struct.pack("<I", len(text)) + text.encode() + b"\0"

@@ -1,0 +1,138 @@
+"""Cut saliency outputs, and the grafted nodes that only they need, out of a grafted file.
+
+onnxruntime runs every node of a file whatever outputs are asked for, so a frame that needs no map, or a view
+that needs one map of five, is only cheap in a file without the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..contract import CAM, CLASS_INPUT, FASTCAM, LOVI, MAP, NODE_PREFIX, NONCLASS, SCALE_PREFIX
+from ..errors import ModelError
+from .file import GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_OUTPUT, MODEL_GRAPH, VALUE_NAME, from_file
+from .protobuf import BYTES, Field, field_header, fields, text_of
+
+# Field numbers of onnx.proto.
+_GRAPH_NODE, _GRAPH_VALUE_INFO = 1, 13
+_NODE_INPUT, _NODE_OUTPUT, _NODE_NAME, _NODE_ATTRIBUTE = 1, 2, 3, 5
+_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS = 6, 11
+_TENSOR_NAME = 8
+
+
+def is_saliency_output(name: str) -> bool:
+    """Whether the contract names an output of a grafted file so."""
+    scale = name.removeprefix(SCALE_PREFIX)
+    return name in (MAP, LOVI, CAM, FASTCAM, NONCLASS) or (scale != name and scale.isdigit())
+
+
+def cut(model: bytes | memoryview, keep: Collection[str] = ()) -> bytes:
+    """The same model with only the saliency outputs in `keep`.
+
+    The network's own nodes, inputs, outputs, weights and all metadata are kept byte for byte; grafted nodes
+    (by their name's prefix) stay if a kept output needs them. The input `saliency_class` goes when nothing
+    reads it.
+
+    Raises:
+        ModelError: These are not the bytes of an ONNX model.
+    """
+    parts: list[memoryview | bytes] = []
+    graphs = 0
+    for field in fields(memoryview(model)):
+        if field.number == MODEL_GRAPH and field.wire == BYTES:
+            graphs += 1
+            graph = _cut_graph(field.value, frozenset(keep))
+            parts += [field_header(MODEL_GRAPH, sum(map(len, graph))), *graph]
+        else:
+            parts.append(field.whole)
+    if graphs != 1:
+        raise ModelError(f"not an ONNX model, or damaged: it holds {graphs or 'no'} graphs")
+    return b"".join(parts)
+
+
+def cut_file(path: Path, keep: Collection[str] = ()) -> bytes:
+    """`cut` for a file; what is wrong with it is told with its name."""
+    return from_file(path, lambda model: cut(model, keep))
+
+
+@dataclass(frozen=True)
+class _Node:
+    name: str
+    inputs: frozenset[str]
+    """What it reads, in the bodies of its subgraphs too."""
+    outputs: frozenset[str]
+
+    @property
+    def grafted(self) -> bool:
+        return self.name.startswith(NODE_PREFIX)
+
+    @classmethod
+    def read(cls, data: memoryview) -> _Node:
+        name, inputs, outputs = "", set[str](), set[str]()
+        for field in fields(data):
+            if field.number == _NODE_INPUT:
+                inputs.add(field.text)
+            elif field.number == _NODE_OUTPUT:
+                outputs.add(field.text)
+            elif field.number == _NODE_NAME:
+                name = field.text
+            elif field.number == _NODE_ATTRIBUTE:
+                inputs |= _read_by_subgraphs(field.value)
+        return cls(name, frozenset(inputs - {""}), frozenset(outputs - {""}))
+
+
+def _read_by_subgraphs(attribute: memoryview) -> set[str]:
+    """Every name that the bodies in an attribute read: a superset of what they take from outside."""
+    names: set[str] = set()
+    for field in fields(attribute):
+        if field.number not in (_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS) or field.wire != BYTES:
+            continue
+        for part in fields(field.value):
+            if part.number == _GRAPH_NODE:
+                names |= _Node.read(part.value).inputs
+            elif part.number == GRAPH_OUTPUT:
+                names.add(text_of(part.value, VALUE_NAME))
+    return names
+
+
+def _cut_graph(graph: memoryview, keep: frozenset[str]) -> list[memoryview]:
+    """The fields of the graph that stay, in their order."""
+    parts = list(fields(graph))
+    nodes = {i: _Node.read(part.value) for i, part in enumerate(parts) if part.number == _GRAPH_NODE}
+    outputs = {text_of(part.value, VALUE_NAME) for part in parts if part.number == GRAPH_OUTPUT}
+    dropped = {name for name in outputs if is_saliency_output(name) and name not in keep}
+    needed = _needed(list(nodes.values()), outputs - dropped)
+    gone = {i for i, node in nodes.items() if node.grafted and needed.isdisjoint(node.outputs)}
+    # Only what a dropped node touched can have become useless: all else is the network's own business.
+    touched = {CLASS_INPUT}.union(*(nodes[i].inputs | nodes[i].outputs for i in gone))
+    useless = touched - (outputs - dropped).union(*(n.inputs for i, n in nodes.items() if i not in gone))
+
+    def stays(index: int, part: Field) -> bool:
+        if part.number == _GRAPH_NODE:
+            return index not in gone
+        if part.number == GRAPH_OUTPUT:
+            return text_of(part.value, VALUE_NAME) not in dropped
+        if part.number == GRAPH_INITIALIZER:
+            return text_of(part.value, _TENSOR_NAME) not in useless
+        if part.number == _GRAPH_VALUE_INFO:
+            return text_of(part.value, VALUE_NAME) not in useless
+        if part.number == GRAPH_INPUT:
+            return not (text_of(part.value, VALUE_NAME) == CLASS_INPUT and CLASS_INPUT in useless)
+        return True
+
+    return [part.whole for index, part in enumerate(parts) if stays(index, part)]
+
+
+def _needed(nodes: list[_Node], outputs: set[str]) -> set[str]:
+    """The values that the kept outputs and the network's own nodes need, walking backwards."""
+    producer = {output: node for node in nodes for output in node.outputs}
+    waiting = outputs.union(*(node.inputs for node in nodes if not node.grafted))
+    needed: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        needed.add(name)
+        if name in producer:
+            waiting |= producer[name].inputs - needed
+    return needed

@@ -1,0 +1,175 @@
+"""Open onnxruntime sessions, with every way that can fail put into one line."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import onnxruntime as ort
+
+from .. import native as compiled
+from ..contract import METADATA_KEY, Metadata
+from ..errors import ModelError, first_line
+from ..prepared import device as preparation
+from ..text import count
+from . import providers
+from .file import Summary, is_ort, map_model, summarize_file
+from .kernels import running_form
+
+logger = logging.getLogger(__name__)
+
+MAX_DEFAULT_THREADS = 4
+WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
+"""The entry of a session's configuration that tells where a model given as bytes has its external weights."""
+
+_FINDS_WEIGHTS = (1, 21)
+"""The release of onnxruntime that knows this entry for weights on the CPU."""
+_THREADS_PER_CORE = 8
+"""More than this is a slip of the finger: every one of them waits for all others, many times per run."""
+
+
+def default_threads() -> int:
+    """The physical cores this process may use, four at most: more rarely helps a network at batch 1."""
+    try:
+        cpus = os.sched_getaffinity(0)
+    except AttributeError:  # only Linux has it
+        cpus = set(range(os.cpu_count() or 1))
+    cores = set()
+    for cpu in cpus:
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        try:
+            cores.add(siblings.read_text())
+        except OSError:
+            cores.add(str(cpu))
+    return max(1, min(MAX_DEFAULT_THREADS, len(cores)))
+
+
+def open_session(
+    path: Path,
+    *,
+    data: bytes | None = None,
+    threads: int | None = None,
+    provider: str = "auto",
+    native: bool = True,
+) -> ort.InferenceSession:
+    """A session for the file at `path`, or for `data` cut out of it (external weights lie beside `path`).
+
+    An accelerator that fails to start is replaced by the CPU: `session.get_providers()[0]` says what runs.
+
+    Args:
+        path: The `.onnx` or `.ort` file.
+        data: The bytes of a model cut out of that file.
+        threads: Threads that share one operator; None for `default_threads()`.
+        provider: A name of `providers.NAMES`, or `auto`.
+        native: Use the compiled kernels where they were built.
+
+    Raises:
+        ModelError: The file is missing, unreadable or not a model that onnxruntime can run.
+        FastcamError: The provider is not available.
+    """
+    _check_threads(threads)
+    chosen = list(providers.choose(provider))
+    map_model(path).close()  # refuses in our words what cannot be one
+    model = str(path) if data is None else data
+    if chosen != [providers.CPU]:
+        session = _start_accelerator(model, _options(path, data, threads), chosen)
+        _refuse_prepared(path, session, native=native, provider_is_cpu=False)
+        if session is not None:
+            return session
+        logger.warning("%s did not start; the CPU runs instead", providers.short_name(chosen[0]))
+    options = _options(path, data, threads)
+    if native:
+        compiled.register(options)
+    try:
+        session = ort.InferenceSession(model, options, providers=[providers.CPU])
+    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
+        # A file that is no model, or for another device, is refused here, in plain words.
+        _refuse_prepared(path, None, native=native, provider_is_cpu=True)
+        _refuse_without_weights(path, data)
+        raise ModelError(f"{path}: onnxruntime cannot run it: {first_line(error)}") from error
+    _refuse_prepared(path, session, native=native, provider_is_cpu=True)
+    return session
+
+
+def _options(path: Path, data: bytes | None, threads: int | None) -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = default_threads() if threads is None else threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # failures are raised; the log would only repeat them
+    if data is not None:
+        options.add_session_config_entry(WEIGHTS_FOLDER, str(path.resolve().parent))
+    return options
+
+
+def _start_accelerator(
+    model: str | bytes, options: ort.SessionOptions, chosen: list[str]
+) -> ort.InferenceSession | None:
+    """A session on the first of the providers; None where that one does not start."""
+    try:
+        session = ort.InferenceSession(model, options, providers=chosen)
+    except Exception:  # of a dozen types; if the model is at fault, the CPU will refuse it too
+        return None
+    # onnxruntime itself may have gone on to the next one, which would be without compiled kernels.
+    return session if session.get_providers()[0] == chosen[0] else None
+
+
+def _refuse_prepared(
+    path: Path, session: ort.InferenceSession | None, *, native: bool, provider_is_cpu: bool
+) -> None:
+    """Refuse a file that was prepared for another device, or for kernels that are not to be used.
+
+    Without a session, because none could be opened, the file itself is asked.
+    """
+    if session is not None:
+        metadata = session.get_modelmeta().custom_metadata_map
+    else:
+        metadata = {} if is_ort(path) else summarize_file(path).metadata
+    text = metadata.get(METADATA_KEY)
+    prepared = Metadata.of_file(path, text).prepared if text is not None else ""
+    why = preparation.refusal(prepared, native=native, provider_is_cpu=provider_is_cpu)
+    if why:
+        raise ModelError(f"{path}: {why}")
+
+
+def _refuse_without_weights(path: Path, data: bytes | None) -> None:
+    """Refuse a file whose weights onnxruntime cannot find: they lie in files of their own."""
+    if is_ort(path):
+        return
+    file = summarize_file(path)
+    missing = file.missing_weights(path)
+    if missing:
+        raise ModelError(f"{path} keeps weights in {missing[0]}, which is not beside it; copy it there too")
+    version = tuple(map(int, ort.__version__.split(".")[:2]))
+    if file.weights and data is not None and version < _FINDS_WEIGHTS:
+        raise ModelError(
+            f"{path} keeps weights in {file.weights[0]}, where onnxruntime {ort.__version__} does not find "
+            f"them for a part of the file; from {'.'.join(map(str, _FINDS_WEIGHTS))} on it does"
+        )
+
+
+def _check_threads(threads: int | None) -> None:
+    """Refuse what is no number of threads, or so many that they would only wait for each other."""
+    if threads is None:
+        return
+    if not isinstance(threads, int):
+        raise ModelError(f"threads is {threads!r}, not a whole number")
+    if threads < 1:
+        raise ModelError(f"{threads} threads: at least 1 is needed")
+    cores = os.cpu_count() or 1
+    if threads > _THREADS_PER_CORE * cores:
+        raise ModelError(f"{threads} threads: at most {_THREADS_PER_CORE} for each of {cores} cores")
+
+
+def describe(session: ort.InferenceSession, path: Path, file: Summary, *, native: bool) -> str:
+    """One line: which file runs where, on how many threads, and in which form."""
+    options: Any = session.get_session_options()
+    provider = session.get_providers()[0]
+    line = f"{path.name} on {providers.short_name(provider)}, {count_threads(options.intra_op_num_threads)}"
+    return f"{line}, {running_form(file, native=native, on_cpu=provider == providers.CPU)}"
+
+
+def count_threads(threads: int) -> str:
+    """`1 thread`, `2 threads`."""
+    return count(threads, "thread")

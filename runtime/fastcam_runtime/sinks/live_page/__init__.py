@@ -1,0 +1,1 @@
+"""The live page: an HTTP server that shows the newest picture."""

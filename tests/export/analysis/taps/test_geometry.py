@@ -1,0 +1,110 @@
+"""Where the pixels are: layouts, sizes that hide, and what is done to the picture in front."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from fastcam_export import Options
+from fastcam_export.analysis.plan import plan
+from fastcam_export.load import load
+from support.found_taps import found, taps_of
+from support.networks import network, small_cnn
+
+
+def test_nhwc_input_behind_a_transpose() -> None:
+    model = small_cnn("float[1,64,64,3] picture")
+    node = onnx.helper.make_node("Transpose", ["picture"], ["input"], perm=[0, 3, 1, 2])
+    model.graph.node.insert(0, node)
+    found_plan = plan(load(model), Options())
+    assert found_plan.ends.layout == "NHWC"
+    assert found_plan.ends.size == (64, 64)
+    assert [tap.name for tap in found_plan.taps] == ["a1", "a2", "a3"]
+
+
+@pytest.mark.parametrize(
+    "copied", ["last = Identity (t)", "q = QuantizeLinear (t, s) last = DequantizeLinear (q, s)"]
+)
+def test_a_trailing_nhwc_copy_is_not_a_tap(copied: str) -> None:
+    """Keras ends in Transpose → mean over the pixels: the transposed tensor has no channel axis 1."""
+    model = small_cnn()
+    nodes = [n for n in model.graph.node if n.op_type not in ("GlobalAveragePool", "Flatten")]
+    nodes.insert(-1, onnx.helper.make_node("Transpose", ["a3"], ["t"], perm=[0, 2, 3, 1]))
+    nodes[-1:-1] = onnx.parser.parse_graph(f"g (float t) => (float last) {{ {copied} }}").node
+    nodes.insert(-1, onnx.helper.make_node("ReduceMean", ["last"], ["flat"], axes=[1, 2], keepdims=0))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(0.1), "s"))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    assert found(model) == [("a1", 8, 32), ("a2", 12, 16), ("a3", 16, 8)]
+
+
+@pytest.mark.parametrize("inputs", ["float[N,3,64,64] input", "float[N,3,H,W] input"])
+def test_dynamic_dimensions(inputs: str) -> None:
+    assert [tap.name for tap in taps_of(small_cnn(inputs))] == ["a1", "a2", "a3"]
+
+
+def test_shapes_hidden_behind_a_computed_pad_are_learnt_from_a_run() -> None:
+    """The legacy exporter writes 'same' padding as arithmetic on shapes, which inference gives up on."""
+    model = network(
+        """
+        shape = Shape (input)
+        side = Gather (shape, two)
+        rest = Mod (side, two)
+        pad = Add (rest, one)
+        zero = Sub (pad, pad)
+        pads = Concat <axis=0> (zero, zero, zero, zero, zero, zero, pad, pad)
+        padded = Pad (input, pads)
+        c1 = Conv <kernel_shape=[3,3], strides=[2,2]> (padded, w1)
+        a1 = Relu (c1)
+        c2 = Conv <kernel_shape=[3,3], strides=[2,2]> (a1, w2)
+        a2 = Relu (c2)
+        pooled = GlobalAveragePool (a2)
+        logits = Flatten (pooled)
+        """,
+        inputs="float[1,3,64,64] input", two=np.array([2]), one=np.array([1]),
+        w1=np.ones((8, 3, 3, 3), np.float32), w2=np.ones((10, 8, 3, 3), np.float32),
+    )  # fmt: skip
+    assert found(model) == [("a1", 8, 32), ("a2", 10, 15)]
+
+
+def behind(preprocessing: str, **weights: np.ndarray) -> onnx.ModelProto:
+    """One convolution `a` that reads `p`, which the nodes of `preprocessing` make of the input."""
+    return network(
+        f"""
+        {preprocessing}
+        c = Conv <kernel_shape=[3,3], strides=[2,2]> (p, w)
+        a = Relu (c)
+        pooled = GlobalAveragePool (a)
+        logits = Flatten (pooled)
+        """,
+        w=np.ones((10, 3, 3, 3), np.float32), **weights,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "preprocessing", ["p = Clip (input, low)", "p = Relu (input)", "p = Sigmoid (input)"]
+)
+def test_what_no_convolution_precedes_is_no_scale(preprocessing: str) -> None:
+    model = behind(preprocessing, low=np.array(0, np.float32))
+    assert [tap.name for tap in taps_of(model)] == ["a"]
+    assert [tap.name for tap in taps_of(model, taps=["p", "a"])] == ["p", "a"]
+
+
+@pytest.mark.parametrize(
+    ("preprocessing", "cut"),
+    [
+        ("p = Slice (input, zero, sixteen, width)", "64×16"),
+        ("p = Slice (input, zero, sixteen, height)", "16×64"),
+        ("p = Slice (input, zero, sixty_four, width)", None),
+        ("p = Slice (input, zero, sixty_four, width, two)", None),
+        ("p = Identity (input)", None),
+    ],
+)
+def test_a_picture_that_the_network_cuts_is_told(preprocessing: str, cut: str | None) -> None:
+    model = behind(
+        preprocessing, zero=np.array([0]), sixteen=np.array([16]), sixty_four=np.array([64]),
+        width=np.array([3]), height=np.array([2]), two=np.array([2]),
+    )  # fmt: skip
+    notes = plan(load(model), Options()).notes
+    assert len(notes) == (cut is not None)
+    assert all(f"cuts its picture to {cut}:" in note for note in notes)

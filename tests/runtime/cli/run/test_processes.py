@@ -1,0 +1,134 @@
+"""`fastcam run` as a process: signals, pages, and memory."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from support.processes import fastcam, started
+from support.videos import frames_of
+from support.waiting import until
+
+
+@pytest.mark.parametrize(
+    ("number", "times"), [(signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGHUP, 1), (signal.SIGTERM, 300)]
+)
+def test_a_signal_while_recording_leaves_a_video_that_plays(
+    graft: Path, tmp_path: Path, number: int, times: int
+) -> None:
+    out, figures = tmp_path / "out.mp4", tmp_path / "figures.json"
+    source = "test://?size=320x240&fps=50"
+    with fastcam(
+        "run", graft, source, out, "--fps", "50", "--loop", "--json", figures, "--threads", "1"
+    ) as process:
+        until(lambda: any(path.stat().st_size > 5000 for path in tmp_path.glob("*.mp4")) or part_of(tmp_path))
+        for _ in range(times):
+            process.send_signal(number)
+        printed, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    frames = frames_of(out)
+    assert len(frames) == json.loads(figures.read_text())["frames"] > 0
+    assert f"{len(frames)} frames" in printed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["figures.json", "out.mp4"]
+
+
+def part_of(folder: Path) -> bool:
+    """Whether a recording has begun, under whatever name."""
+    return any(path.stat().st_size > 5000 for path in folder.glob(".*.mp4"))
+
+
+def test_a_second_ctrl_c_quits_at_once(graft: Path) -> None:
+    program = f"""
+import sys, time
+import fastcam_runtime.sinks.null as null
+from fastcam_runtime.cli.main import main
+def close(self):
+    print("closing", flush=True)
+    time.sleep(60)
+null.NullSink.close = close
+null.NullSink.write = lambda self, picture, status: print("writing", flush=True)
+sys.exit(main(["run", {str(graft)!r}, "test://", "null://", "--loop", "--fps", "20"]))
+"""
+    with started("-c", program) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        process.send_signal(signal.SIGINT)
+        while process.stdout.readline() != "closing\n":
+            pass
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == -signal.SIGINT
+
+
+def test_the_live_page_of_a_run_can_be_opened(graft: Path) -> None:
+    import urllib.request
+
+    with fastcam(
+        "run", graft, "test://", "http://127.0.0.1:0", "--loop", "--fps", "20", "--threads", "1"
+    ) as process:
+        assert process.stderr is not None
+        url = next(word for line in process.stderr for word in line.split() if word.startswith("http://127"))
+        with urllib.request.urlopen(url.rstrip(".,;"), timeout=10) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+def test_a_photo_stays_until_it_is_closed(graft: Path, tmp_path: Path) -> None:
+    import urllib.request
+
+    cv2.imwrite(str(tmp_path / "photo.png"), np.full((48, 64, 3), 90, np.uint8))
+    with fastcam("run", graft, tmp_path / "photo.png", "http://127.0.0.1:0", "--threads", "1") as process:
+        assert process.stderr is not None
+        told = []
+        for line in process.stderr:
+            told.append(line)
+            if "stays until" in line:
+                break
+        url = next(word for line in told for word in line.split() if word.startswith("http://127"))
+        time.sleep(2)
+        assert process.poll() is None
+        with urllib.request.urlopen(url.rstrip(".,;") + "snapshot.jpg", timeout=10) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGTERM)
+        printed, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "photo.png: " in printed
+    assert told[-1].endswith("stays until you press Ctrl-C here\n")  # a page has no key for it
+
+
+def test_memory_does_not_grow(graft: Path) -> None:
+    """A short soak; benchmarks/soak.py has the long one."""
+    program = f"""
+from fastcam_runtime import Explainer
+from fastcam_runtime.measure import system
+from fastcam_runtime.live.controls import Controls
+from fastcam_runtime.live.loop import Loop, LoopOptions
+from fastcam_runtime.sinks import Sink
+from fastcam_runtime.sources import open_source
+
+class Watch(Sink):
+    seen = 0
+    rss = []
+    def write(self, picture, status):
+        self.seen += 1
+        if self.seen % 500 == 0:
+            self.rss.append(system.rss_bytes())
+
+sink = Watch()
+source = open_source("test://?size=160x120", loop=True)
+explainer = Explainer({str(graft)!r}, threads=1, outputs=["saliency_map"])
+Loop(explainer, source, [sink], Controls(("overlay",)), None, LoopOptions(smooth=0.5, frames=3000)).run()
+print(max(sink.rss[1:]) - sink.rss[0])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 5_000_000

@@ -1,0 +1,229 @@
+"""`fastcam run` on real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from fastcam_runtime.classes import Prediction
+from fastcam_runtime.cli.main import main
+from fastcam_runtime.sinks import Status, predictions
+from support.shared_data import shared
+from support.tiny_grafts import save_graft
+from support.videos import frames_of, rate_of
+
+
+def test_video_in_video_out(
+    graft: Path, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, figures = tmp_path / "out.mp4", tmp_path / "figures.json"
+    arguments = [
+        "--view",
+        "map",
+        "--colormap",
+        "gray",
+        "--no-caption",
+        "--threads",
+        "1",
+        "--json",
+        str(figures),
+    ]
+    assert main(["run", str(graft), str(clip), str(out), *arguments]) == 0
+    frames, fps = frames_of(out), rate_of(out)
+    assert len(frames) == 30
+    assert fps == pytest.approx(12.5)
+    for i, frame in enumerate(frames):
+        columns = np.nonzero(frame[60, :, 0] > 140)[0]
+        assert abs(columns.min() - 4 * i) <= 4
+        assert abs(columns.max() - (4 * i + 39)) <= 4
+    report = json.loads(figures.read_text())
+    assert (report["frames"], report["dropped"], report["skipped"]) == (30, 0, 0)
+    assert set(report["latency_ms"]) >= {"capture", "preprocess", "inference", "overlay", "sink"}
+    assert all({"p50", "p90", "p99", "max"} <= set(stage) for stage in report["latency_ms"].values())
+    assert report["rss_start_bytes"] > 10_000_000
+    assert report["rss_end_bytes"] > 10_000_000
+    printed = capsys.readouterr().out
+    assert "30 frames" in printed
+    assert "p99" in printed
+
+
+def test_a_real_clip(graft: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.mp4"
+    clip = shared("video/bottles.mp4")
+    assert main(["run", str(graft), str(clip), str(out), "--frames", "20", "--size", "320x180"]) == 0
+    frames = frames_of(out)
+    assert len(frames) == 20
+    assert frames[0].shape == (180, 320, 3)
+
+
+def test_several_outputs_and_a_photo(graft: Path, tmp_path: Path) -> None:
+    photo, one, folder = tmp_path / "photo.png", tmp_path / "one.png", tmp_path / "many"
+    cv2.imwrite(str(photo), np.full((50, 70, 3), (0, 200, 0), np.uint8))
+    assert main(["run", str(graft), str(photo), str(one), f"{folder}/", "null://", "--class", "blu"]) == 0
+    assert cv2.imread(str(one)).shape == (50, 70, 3)
+    assert [path.name for path in folder.iterdir()] == ["photo.jpg"]
+
+
+def test_pictures_keep_their_names_in_a_folder(graft: Path, tmp_path: Path, clip: Path) -> None:
+    for name in ("one/cat.png", "one/dog.bmp", "one/Cup of tea.jpg", "two/cat.png"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        cv2.imwrite(str(tmp_path / name), np.full((40, 60, 3), 90, np.uint8))
+    (tmp_path / "one" / "broken.png").write_bytes(b"not a picture")
+
+    def written(source: object, output: str) -> list[str]:
+        out = tmp_path / "out"
+        assert main(["run", str(graft), str(source), f"{out}/{output}", "--frames", "9"]) == 0
+        names = sorted(path.name for path in out.iterdir())
+        shutil.rmtree(out)
+        return names
+
+    assert written(tmp_path / "one", "") == ["Cup of tea.jpg", "cat.jpg", "dog.jpg"]
+    assert written(tmp_path / "*" / "cat.png", "") == ["cat-1.jpg", "cat.jpg"]
+    assert written(tmp_path / "one", "%02d.png") == ["00.png", "01.png", "02.png"]
+    assert written(clip, "") == [f"{number:06d}.jpg" for number in range(9)]
+
+
+def test_a_report_tells_the_class_of_every_picture(graft: Path, tmp_path: Path, clip: Path) -> None:
+    colours = {"a/cup.png": (255, 0, 0), "a/cup.bmp": (0, 0, 255), "b/cup.png": (0, 255, 0)}
+    for name, colour in colours.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        cv2.imwrite(str(tmp_path / name), np.full((48, 64, 3), colour, np.uint8))
+    figures = tmp_path / "figures.json"
+
+    def told(source: object, *options: str, model: Path = graft) -> list[dict[str, object]]:
+        report = ["--json", str(figures), "--threads", "1"]
+        assert main(["run", str(model), str(source), "null://", *report, *options]) == 0
+        return json.loads(figures.read_text())["predictions"]  # type: ignore[no-any-return]
+
+    photos = told(tmp_path / "[ab]" / "*")
+    assert all(photo["score"] > 0.99 for photo in photos)  # type: ignore[operator]
+    assert [[photo[key] for key in ("frame", "file", "class", "label")] for photo in photos] == [
+        [0, f"{tmp_path}/a/cup.bmp", 0, "red"],
+        [1, f"{tmp_path}/a/cup.png", 2, "blue"],
+        [2, f"{tmp_path}/b/cup.png", 1, "green"],
+    ]
+    # Whatever is explained.
+    with_classes = save_graft(tmp_path / "classes.onnx", outputs=("saliency_map", "cam"))
+    chosen = told(tmp_path / "[ab]" / "*", "--class", "red", model=with_classes)
+    assert [photo["label"] for photo in chosen] == ["red", "blue", "green"]
+    video = told(clip, "--fps", "5", "--frames", "4")
+    assert [set(frame) for frame in video] == [{"frame", "class", "label", "score"}] * 4
+    assert [frame["frame"] for frame in video] == [0, 3, 5, 8]  # of the file
+
+
+def test_a_photo_is_not_drawn_with_the_map_of_another(graft: Path, tmp_path: Path) -> None:
+    """`--every` and `--smooth` are about frames that follow each other."""
+    (tmp_path / "photos").mkdir()
+    for i in range(3):
+        photo = np.zeros((48, 64, 3), np.uint8)
+        photo[:, 20 * i : 20 * i + 20] = 255
+        cv2.imwrite(str(tmp_path / "photos" / f"{i}.png"), photo)
+    for name, options in (("plain", []), ("other", ["--every", "2", "--smooth", "0.9"])):
+        output = f"{tmp_path / name}/%d.png"
+        drawn = ["run", str(graft), str(tmp_path / "photos"), output, "--no-caption", "--threads", "1"]
+        assert main([*drawn, *options]) == 0
+    for i in range(3):
+        plain, other = (cv2.imread(str(tmp_path / name / f"{i}.png")) for name in ("plain", "other"))
+        np.testing.assert_array_equal(other, plain)
+
+
+def test_a_report_remembers_the_last_pictures_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predictions, "LIMIT", 3)
+    sink = predictions.Predictions()
+    nothing = Prediction(0, "red", float("nan"))
+    for number in range(5):
+        sink.write(np.zeros((4, 4, 3), np.uint8), Status(number, prediction=nothing))
+    sink.write(np.zeros((4, 4, 3), np.uint8), Status(5))  # tells no class
+    assert [told["frame"] for told in sink.as_list()] == [2, 3, 4]
+    assert sink.as_list()[0]["score"] is None
+
+
+@pytest.mark.parametrize("option", [("--every", "30"), ("--smooth", "0.99")])
+def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path, option: tuple[str, str]) -> None:
+    """Each leaves the map of the first frame, or nearly so, on the last one; the square has moved on."""
+    maps = {}
+    for name, options in (("each", ()), ("held", option)):
+        out = tmp_path / f"{name}.avi"
+        arguments = [graft, clip, out, "--view", "map", "--no-caption", "--colormap", "gray", *options]
+        assert main(["run", *map(str, arguments)]) == 0
+        maps[name] = np.array([frame[..., 0] for frame in frames_of(out)], np.float32)
+    assert len(maps["held"]) == len(maps["each"]) == 30
+    assert np.abs(maps["each"][-1] - maps["each"][0]).mean() > 30
+    assert np.abs(maps["held"][-1] - maps["held"][0]).mean() < 15
+
+
+def test_a_recording_at_a_lower_rate_plays_as_fast(graft: Path, clip: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.avi"
+    assert main(["run", str(graft), str(clip), str(out), "--fps", "5", "--threads", "1"]) == 0
+    frames, fps = frames_of(out), rate_of(out)
+    assert (len(frames), fps) == (12, 5)  # 30 at 12.5 a second are 2.4 seconds
+
+
+@pytest.mark.parametrize(("options", "rate"), [([], 1), (["--fps", "4"], 4)])
+def test_photos_are_recorded_to_be_looked_at(
+    graft: Path, tmp_path: Path, options: list[str], rate: int
+) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        cv2.imwrite(str(tmp_path / "in" / f"{number}.png"), np.full((48, 64, 3), 80 * number, np.uint8))
+    out = tmp_path / "out.mp4"
+    assert main(["run", str(graft), str(tmp_path / "in"), str(out), "--threads", "1", *options]) == 0
+    frames, fps = frames_of(out), rate_of(out)
+    assert (len(frames), fps) == (3, rate)
+
+
+def test_pictures_of_different_sizes(graft: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    sizes = [(40, 60), (70, 30), (40, 60), (33, 47)]
+    for i, (height, width) in enumerate(sizes):
+        picture = np.full((height, width, 3), 60 * i, np.uint8)
+        cv2.imwrite(str(tmp_path / "in" / f"{i}.png"), picture)
+    out = tmp_path / "out"
+    assert main(["run", str(graft), str(tmp_path / "in"), f"{out}/", "--every", "2", "--smooth", "0.5"]) == 0
+    pictures = [cv2.imread(str(path)) for path in sorted(out.iterdir())]
+    assert [picture.shape[:2] for picture in pictures] == sizes
+
+
+def test_a_name_that_is_no_utf8(graft: Path, tmp_path: Path) -> None:
+    photo = os.fsencode(tmp_path) + b"/bad\xff.png"
+    picture = cv2.imencode(".png", np.full((48, 64, 3), 90, np.uint8))[1].tobytes()
+    try:
+        Path(os.fsdecode(photo)).write_bytes(picture)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    figures = tmp_path / "figures.json"
+    assert main(["run", str(graft), os.fsdecode(photo), "null://", "--json", str(figures)]) == 0
+    assert json.loads(figures.read_text())["input"].endswith("bad?.png")
+
+
+def test_outputs_may_stand_behind_options(graft: Path, clip: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.mp4", tmp_path / "b.mp4"
+    arguments = [str(clip), str(first), "--view", "map", str(second), "--threads", "1"]
+    assert main(["run", str(graft), *arguments]) == 0
+    assert [len(frames_of(path)) for path in (first, second)] == [30, 30]
+
+
+def test_a_label_is_printed_as_one_plain_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = tuple(f"\x1b[31m{'long ' * 40}\n{i}" for i in range(8))
+    path = save_graft(tmp_path / "graft.onnx", labels=labels)
+    photo = tmp_path / "photo.png"
+    cv2.imwrite(str(photo), np.full((40, 40, 3), 90, np.uint8))
+    assert main(["run", str(path), str(photo), "null://", "--threads", "1"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.isprintable()
+    assert "…" in line
+    assert len(line) < 200
+
+
+def test_a_network_that_tells_no_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = save_graft(tmp_path / "graft.onnx", head="places", outputs=("saliency_map",))
+    photo = tmp_path / "photo.png"
+    cv2.imwrite(str(photo), np.full((40, 40, 3), 90, np.uint8))
+    assert main(["run", str(path), str(photo), str(tmp_path / "out.png"), "--threads", "1"]) == 0
+    assert re.fullmatch(r".*out\.png: \d+ ms\n", capsys.readouterr().out)

@@ -1,0 +1,184 @@
+"""The command itself: help, dispatch, and what is imported."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fastcam_runtime.cli import main as cli
+from support.tiny_grafts import save_graft
+
+WORKSTATION_ONLY = {"onnx", "onnx_ir", "onnxscript", "torch", "fastcam_export"}
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["--help"])
+    assert stop.value.code == 0
+    printed = capsys.readouterr().out
+    for command in ("run", "bench", "export", "inspect", "demo", "tune"):
+        assert f"\n    {command} " in printed
+
+
+@pytest.mark.parametrize("command", ["run", "bench"])
+def test_help_has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    assert f"fastcam {command} model" in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert capsys.readouterr().out.startswith("fastcam ")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [[], ["fly"], ["run"], ["bench"], ["bench", "m.onnx", "--threads", "x"], ["tune"], ["tune", "a", "b"]],
+)
+def test_usage_errors_are_one_line(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(argv) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == 1
+    assert printed.err.endswith(" --help\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("bench m.onnx --thread 2", "--thread: no such option; closest: --threads"),
+        ("run m.onnx test:// null:// --veiw map", "--veiw: no such option; closest: --view"),
+        ("run m.onnx --veiw=map", "--veiw: no such option; closest: --view"),
+        ("run m.onnx test:// -view map", "-view: no such option; closest: --view"),
+        ("run m.onnx test:// null:// --no-captions", "--no-captions: no such option; closest: --no-caption"),
+        ("tune m.onnx --budgt 5%", "--budgt: no such option; closest: --budget"),
+        ("export m.onnx --label labels.txt", "--label: no such option; closest: --labels"),
+        ("inspect m.onnx --tap x", "--tap: no such option; closest: --taps"),
+        ("demo --frame 3", "--frame: no such option; closest: --frames"),
+        ("--verson", "--verson: no such option before a command; closest: --version"),
+    ],
+)
+def test_a_mistyped_option(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(line.split()) == 2
+    assert capsys.readouterr() == ("", f"fastcam: error: {message}\n")
+
+
+def test_what_only_looks_like_a_mistyped_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """These pass, and are refused, if at all, by what they mean."""
+    monkeypatch.chdir(tmp_path)
+    graft = str(save_graft(tmp_path / "graft.onnx"))
+    save_graft(tmp_path / "--odd.onnx")
+    assert cli.main(["run", graft, "test://", "null://", "--frames=1", "--class=0"]) == 0
+    assert cli.main(["bench", "--rounds", "6", "--", "--odd.onnx"]) == 0
+    capsys.readouterr()
+    assert cli.main(["run", graft, "test://", "null://", "--class", "-1"]) == 2
+    assert "no class -1" in capsys.readouterr().err
+    assert cli.main(["run", graft, "test://", "null://", "--class", "--no such class"]) == 2
+    assert "no class '--no such class'" in capsys.readouterr().err
+
+
+def test_export_commands_are_passed_on_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    import fastcam_export.cli.main
+
+    passed = []
+    monkeypatch.setattr(fastcam_export.cli.main, "main", lambda argv: passed.append(argv))
+    assert cli.main(["export", "a.onnx", "--help"]) == 0
+    assert passed == [["export", "a.onnx", "--help"]]
+
+
+@pytest.mark.parametrize("missing", ["onnx", "onnx_ir"])
+def test_a_device_without_the_exporter(missing: str) -> None:
+    program = f"""
+import sys
+sys.modules[{missing!r}] = None
+from fastcam_runtime.cli.main import main
+sys.exit(main(["export", "a.onnx"]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr == f"fastcam: error: export needs {missing}: pip install 'fastcam-edge[export]'\n"
+
+
+def test_inspect_on_a_device_without_the_exporter(tmp_path: Path) -> None:
+    """What a grafted file contains, or what is wrong with one, can be told; scales cannot."""
+    graft = save_graft(tmp_path / "graft.onnx")
+    plain = save_graft(tmp_path / "plain.onnx", graft=False)
+    program = """
+import sys
+sys.modules["onnx"] = sys.modules["onnx_ir"] = None
+from fastcam_runtime.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+    command = [sys.executable, "-c", program, "inspect"]
+    done = subprocess.run([*command, graft], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(
+        f"{graft} is grafted (format 1, plain operators)\nimage       image  3 channels"
+    )
+    junk, short = tmp_path / "junk.onnx", tmp_path / "short.onnx"
+    junk.write_bytes(b"GIF89a")
+    short.write_bytes(plain.read_bytes()[:-100])
+    needs_onnx = "inspect of a plain network needs onnx: pip install 'fastcam-edge[export]'"
+    for model, message in (
+        (plain, needs_onnx),
+        ("torchvision:resnet18", needs_onnx),
+        (tmp_path / "none" / "m.onnx", f"{tmp_path}/none/m.onnx: no such file"),
+        (f"{plain}x", f"{plain}x: no such file; closest: plain.onnx, junk.onnx, graft.onnx"),
+        (tmp_path, f"{tmp_path} is a folder, not a model's file"),
+        (junk, f"{junk}: not an ONNX model"),
+        (short, f"{short}: not an ONNX model, or cut short"),
+    ):
+        done = subprocess.run([*command, model], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"fastcam: error: {message}\n"
+
+
+def test_neither_onnx_nor_torch_is_imported(tmp_path: Path) -> None:
+    graft = save_graft(tmp_path / "graft.onnx")
+    program = f"""
+import sys
+from fastcam_runtime.cli.main import main
+for argv in (["run", {str(graft)!r}, "test://", {str(tmp_path / "o.mp4")!r}, "--frames", "5", "--every", "2"],
+             ["bench", {str(graft)!r}, "--rounds", "6"],
+             ["inspect", {str(graft)!r}]):
+    assert main(argv) == 0
+print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    imported = set(done.stdout.splitlines()[-1].split())
+    assert imported >= {"numpy", "cv2", "onnxruntime", "fastcam_runtime"}
+    assert not imported & WORKSTATION_ONLY
+
+
+@pytest.mark.parametrize("package", ["fastcam_runtime", "fastcam_export"])
+def test_the_packages_can_be_run(package: str) -> None:
+    done = subprocess.run([sys.executable, "-m", package, "--version"], capture_output=True, text=True)
+    assert done.stdout.startswith("fastcam ")
+
+
+def test_a_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
+    graft = save_graft(tmp_path / "graft.onnx")
+    program = f"{shlex.quote(sys.executable)} -m fastcam_runtime.cli.main"
+    command = f"{program} bench {graft} --rounds 6 | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+    assert done.stdout == "0\n"
+
+
+def test_ctrl_c_before_the_loop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from fastcam_runtime.cli import run as cli_run
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli_run, "Model", interrupt)
+    assert cli.main(["run", "m.onnx", "test://", "null://"]) == 130

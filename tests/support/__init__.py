@@ -1,0 +1,1 @@
+"""What several tests share: networks, oracles, servers, processes."""

@@ -1,0 +1,93 @@
+"""A stand-in of the loop behind a live page, and its clients over sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import threading
+
+import cv2
+import numpy as np
+from fastcam_runtime.errors import FastcamError
+from fastcam_runtime.live.controls import Controls
+from fastcam_runtime.sinks import Status, open_sink
+from fastcam_runtime.sinks.live_page.page import LivePage
+
+COLOURS = {"overlay": (0, 0, 255), "map": (0, 255, 0), "side": (255, 0, 0)}
+"""What the stand-in of the loop draws for each view, blue-green-red."""
+
+
+def check_class(text: str) -> None:
+    if text not in ("tabby", "281"):
+        raise FastcamError(f"no class {text!r}; closest: tabby")
+
+
+class Loop:
+    """Stands in for the loop: writes a picture of the view's colour, over and over, in its own thread."""
+
+    def __init__(self, uri: str = "http://:0", token: str | None = None) -> None:
+        self.controls = Controls(tuple(COLOURS), check_class=check_class)
+        self.sink = open_sink(uri, fps=30, controls=self.controls, token=token)
+        assert isinstance(self.sink, LivePage)
+        self.url = self.sink.url
+        self.port = int(self.url.rstrip("/").rpartition(":")[2])
+        self.written = 0
+        self.size = (640, 480)
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        noise = np.random.default_rng(0).integers(0, 40, (self.size[1], self.size[0], 3), np.uint8)
+        while not self.controls.stop.wait(0.01):
+            picture = cv2.add(noise, np.full_like(noise, COLOURS[self.controls.view]))
+            latency = {"capture": 1.5, "inference": 20.25, "sink": float("nan")}
+            status = Status(
+                self.written, "<b>cat & dog</b>", 0.875, 24.5, latency, self.controls.view, dropped=3
+            )
+            self.sink.write(picture, status)
+            self.written += 1
+
+    def close(self) -> None:
+        self.controls.request_stop()
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+        self.sink.close()
+        self.sink.close()
+
+    def request(
+        self, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.request(method, path, body, headers or {})
+        response = connection.getresponse()
+        content = response.read()
+        connection.close()
+        return response, content
+
+    def control(self, body: str, **headers: str) -> tuple[int, str]:
+        fields = {"Content-Type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
+        response, content = self.request("POST", "/control", body, fields)
+        return response.status, content.decode()
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+    def send(self, data: bytes) -> bytes:
+        """Everything that is answered to raw bytes until the connection ends."""
+        with self.connect() as connection:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(data)
+            return receive_all(connection)
+
+
+def receive_all(connection: socket.socket) -> bytes:
+    received = b""
+    with contextlib.suppress(ConnectionResetError):
+        while piece := connection.recv(65536):
+            received += piece
+    return received
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split(b" ")[1])

@@ -1,0 +1,52 @@
+"""`fastcam` as a process of its own, to be sent signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def started(
+    *command: object, environment: Mapping[str, str] | None = None, ignored: int | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """`python COMMAND…`, its signals as a terminal leaves them; killed if it has not ended by then.
+
+    A test that fails would wait for it for ever otherwise, and one that runs in the background would have it
+    ignore Ctrl-C.
+
+    Args:
+        command: What follows `python`.
+        environment: Variables to set.
+        ignored: A signal that the process is to ignore, as under `nohup`.
+    """
+
+    def set_signals() -> None:
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN if number == ignored else signal.SIG_DFL)
+
+    with subprocess.Popen(
+        [sys.executable, *map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
+        preexec_fn=set_signals,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def fastcam(
+    *arguments: object, environment: Mapping[str, str] | None = None, ignored: int | None = None
+) -> AbstractContextManager[subprocess.Popen[str]]:
+    """The same for the command `fastcam`."""
+    return started("-m", "fastcam_runtime.cli.main", *arguments, environment=environment, ignored=ignored)
