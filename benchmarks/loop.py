@@ -29,8 +29,8 @@ from fastcam_models import default_model
 from fastcam_runtime import Explainer
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.live.loop import Loop, LoopOptions
+from fastcam_runtime.live.metrics import STAGES
 from fastcam_runtime.live.report import write_json
-from fastcam_runtime.live.tally import STAGES
 from fastcam_runtime.measure import system
 from fastcam_runtime.model.session import count_threads
 from fastcam_runtime.sinks import Sink, Status
@@ -95,7 +95,7 @@ def measure(model: Path, threads: int, blocks: int, frames: int) -> dict[str, An
         bare = network_block(explainer, frames)
         whole, loop = loop_block(explainer, frames)
         pairs.append((bare, whole))
-        stages.append({name: loop.tally.stages.samples[name].percentile(50) for name in STAGES})
+        stages.append({name: loop.metrics.stages.samples[name].percentile(50) for name in STAGES})
     ratios, work = ([whole[k] / bare[k] - 1 for bare, whole in pairs] for k in (0, 1))
     return {
         "model": model.name,

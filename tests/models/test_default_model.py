@@ -127,10 +127,10 @@ def test_clip_is_a_cat_and_then_an_espresso(session: ort.InferenceSession) -> No
     clip = TestClip()
     seen = {"chelsea.jpg": set(), "coffee.jpg": set()}
     for index in range(0, 300, 5):
-        view = clip.views(index)[0]
-        if view.opacity == 1:
+        crop = clip.crops(index)[0]
+        if crop.opacity == 1:
             (logits,) = session.run(None, {"input": normalised(stretch(clip.render(index)))[None]})
-            seen[view.photo].add(int(logits.argmax()))
+            seen[crop.photo].add(int(logits.argmax()))
     assert seen == {"chelsea.jpg": {285}, "coffee.jpg": {967}}
 
 

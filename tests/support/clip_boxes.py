@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fastcam_runtime.sources.test_clip import View
+from fastcam_runtime.sources.test_clip import PhotoCrop
 
 
 class Box(NamedTuple):
@@ -25,15 +25,15 @@ CUP = Box(172, 17, 410, 309)
 CUP_AND_SAUCER = Box(76, 17, 481, 390)
 
 SUBJECTS = {"chelsea.jpg": CAT_HEAD, "coffee.jpg": CUP_AND_SAUCER}
-"""By the name of the photo, as `TestClip.views(index)[0].photo` gives it."""
+"""By the name of the photo, as `TestClip.crops(index)[0].photo` gives it."""
 
 
-def in_frame(box: Box, view: View, size: tuple[int, int]) -> Box:
+def in_frame(box: Box, crop: PhotoCrop, size: tuple[int, int]) -> Box:
     """A box of the photo as it lies in a frame of the clip, of `size` (width, height), cut at its edges."""
-    (across, down), (width, height) = view.scale, size
+    (across, down), (width, height) = crop.scale, size
     return Box(
-        max(0.0, box.left * across - view.left),
-        max(0.0, box.top * down - view.top),
-        min(float(width), box.right * across - view.left),
-        min(float(height), box.bottom * down - view.top),
+        max(0.0, box.left * across - crop.left),
+        max(0.0, box.top * down - crop.top),
+        min(float(width), box.right * across - crop.left),
+        min(float(height), box.bottom * down - crop.top),
     )

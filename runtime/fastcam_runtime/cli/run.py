@@ -189,7 +189,7 @@ def run(args: argparse.Namespace) -> int:
             whole = True
         finally:
             report = RunReport(
-                loop.tally, source, (rss, system.rss_bytes()), _setup(args, explainer), predictions
+                loop.metrics, source, (rss, system.rss_bytes()), _setup(args, explainer), predictions
             )
             _tell(args, report, whole=whole)
     return 0
@@ -218,15 +218,15 @@ def _tell(args: argparse.Namespace, report: RunReport, *, whole: bool) -> None:
     # The figures first: whoever reads the terminal may go away before the end.
     if args.json is not None:
         write_json(args.json, report.as_dict())
-    last = report.tally.last
-    if report.tally.frames == 1 and last is not None:
+    last = report.metrics.last
+    if report.metrics.frames == 1 and last is not None:
         if not whole:  # there is no picture to tell of
             return
         where = ", ".join(uri for uri in args.outputs if "://" not in uri) or without_password(args.input)
         network = last.latency["preprocess"] + last.latency["inference"]
         told = [answer(_printable(last.label), last.score), f"{network:.0f} ms"]
         print(f"{where}: {', '.join(filter(None, told))}", flush=True)
-    elif report.tally.frames:
+    elif report.metrics.frames:
         print(report.text(), flush=True)
 
 

@@ -27,11 +27,10 @@ from ..explainer import Explainer
 from ..image import Array
 from ..sinks import Sink
 from ..sources import Source
+from .backpressure import HandoffQueue, ReadDelay
 from .controls import Controls
-from .handover import Handover
-from .presenter import Read, Result, Showing
-from .resting import Rest
-from .tally import Tally
+from .metrics import LoopMetrics
+from .presenter import Presenter, Read, Result
 
 logger = logging.getLogger(__name__)
 
@@ -93,10 +92,10 @@ class Loop:
         if source.stills:  # one photo tells nothing of the next
             self._options = replace(self._options, every=1, smooth=0.0)
         drawing = Drawing(overlay or Overlay(), smooth=self._options.smooth, caption=self._options.caption)
-        self._showing = Showing(explainer, source, sinks, controls, drawing)
-        self._frames: Handover[Read] = Handover()
-        self._results: Handover[Result] = Handover()
-        self._rest = Rest()
+        self._presenter = Presenter(explainer, source, sinks, controls, drawing)
+        self._frames: HandoffQueue[Read] = HandoffQueue()
+        self._results: HandoffQueue[Result] = HandoffQueue()
+        self._read_delay = ReadDelay()
         self._maps: Mapping[str, Array] = {}
         """Those computed last."""
         self._error: BaseException | None = None
@@ -106,11 +105,11 @@ class Loop:
         """The frame on the screens while a recording goes on, and what it was explained for."""
 
     @property
-    def tally(self) -> Tally:
+    def metrics(self) -> LoopMetrics:
         """What was done so far."""
-        return self._showing.tally
+        return self._presenter.metrics
 
-    def run(self) -> Tally:
+    def run(self) -> LoopMetrics:
         """Run to the end; call it once, from the main thread if a sink is a window.
 
         Raises:
@@ -125,11 +124,11 @@ class Loop:
                 thread.start()
             self._draw_all()
         finally:
-            self.tally.seconds = time.monotonic() - started
+            self.metrics.seconds = time.monotonic() - started
             self._close(threads)
         if self._error is not None:
             raise self._error
-        return self.tally
+        return self.metrics
 
     def _read_all(self) -> None:
         while (read := self._read()) is not None and self._frames.put(read):
@@ -156,8 +155,8 @@ class Loop:
             if not self._give(result):
                 return
             if self._source.live:
-                self._rest.learn(time.monotonic() - given)
-            if self._controls.stop.wait(self._rest.seconds):
+                self._read_delay.learn(time.monotonic() - given)
+            if self._controls.stop.wait(self._read_delay.seconds):
                 return
             count += 1
             last = read
@@ -197,7 +196,7 @@ class Loop:
         """While the picture is held, stay with this frame; explain it again when the view or the class was
         changed. Returns the view and the class that the last maps are for, None if they are of another frame.
         """
-        if self._showing.records_on:
+        if self._presenter.records_on:
             return self._hold_screens(read, shown)
         version = -1
         while self._held and not self._controls.stop.is_set():
@@ -227,12 +226,12 @@ class Loop:
         while not self._controls.stop.is_set() and not self._results.over:
             result = self._results.get(_TICK)
             if result is not None:
-                self._showing.show(result)
+                self._presenter.show(result)
             elif self._held:
-                self._showing.repeat()
-            self._showing.save_if_asked()
+                self._presenter.repeat()
+            self._presenter.save_if_asked()
 
-    def _thread(self, name: str, work: Callable[[], None], output: Handover[Any]) -> threading.Thread:
+    def _thread(self, name: str, work: Callable[[], None], output: HandoffQueue[Any]) -> threading.Thread:
         """A thread that ends its output when it is done or failed; what it put there is still shown."""
 
         def guarded() -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
 
 from ..draw.renderer import Drawing
+from ..errors import FastcamError
 from ..explainer import Explainer
 from ..explanation import Explanation, Prepared
-from ..image import Array
+from ..image import Image
 from ..sinks import Sink, Status
+from ..sinks.atomic import write_whole
 from ..sources import Frame, Source
 from .controls import Controls
-from .snapshot import save_snapshot
-from .tally import Tally
+from .metrics import LoopMetrics
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Result:
     """The held frame once more, because a choice was changed."""
 
 
-class Showing:
+class Presenter:
     """Draws results and writes them to the sinks, in the thread of these.
 
     Args:
@@ -65,9 +72,9 @@ class Showing:
         self._drawing = drawing
         self._screens = [sink for sink in sinks if sink.interactive]
         self._records = [sink for sink in sinks if not sink.interactive]
-        self._held: tuple[Array, Status] | None = None
+        self._held: tuple[Image, Status] | None = None
         """The picture on the screens."""
-        self.tally = Tally()
+        self.metrics = LoopMetrics()
 
     @property
     def records_on(self) -> bool:
@@ -78,7 +85,7 @@ class Showing:
         """Draw a result and write it, and count it unless it was shown before."""
         started = time.perf_counter()
         explanation, frame = result.explanation, result.read.frame
-        fps = None if self._source.stills else self.tally.present_fps
+        fps = None if self._source.stills else self.metrics.recent_fps
         picture = self._drawing.draw(frame.image, explanation, result.view, result.class_choice, fps)
         drawn = time.perf_counter()
         durations = {
@@ -105,7 +112,7 @@ class Showing:
             _write(picture, status, self._records)
             durations = {**durations, "sink": 1e3 * (time.perf_counter() - drawn)}
             durations["end to end"] = 1e3 * (time.monotonic() - frame.time)
-            self.tally.add(durations, status)
+            self.metrics.add(durations, status)
 
     def repeat(self) -> None:
         """Give the screens their picture again, so that they react to keys."""
@@ -118,6 +125,24 @@ class Showing:
             save_snapshot(self._held[0])
 
 
-def _write(picture: Array, status: Status, sinks: Sequence[Sink]) -> None:
+def _write(picture: Image, status: Status, sinks: Sequence[Sink]) -> None:
     for sink in sinks:
         sink.write(picture, status)
+
+
+def save_snapshot(picture: Image, folder: Path | None = None) -> Path | None:
+    """Save a picture as `fastcam-DATE-TIME.png` in `folder` (the current one by default).
+
+    A snapshot that cannot be saved is reported to the log and stops nothing; None is returned.
+    """
+    moment = time.time()
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(moment))
+    path = (folder or Path()) / f"fastcam-{stamp}-{int(moment % 1 * 1000):03d}.png"
+    try:
+        path = Path.cwd() / path
+        write_whole(path, cv2.imencode(".png", picture)[1].tobytes())
+    except (FastcamError, OSError) as error:
+        logger.warning("no snapshot: %s", error)
+        return None
+    logger.info("snapshot: %s", path)
+    return path

@@ -14,7 +14,7 @@ from ..sinks.atomic import check_folder, prepare_folder, write_whole
 from ..sinks.predictions import Predictions
 from ..sources import Source
 from ..text import format_table
-from .tally import Tally
+from .metrics import LoopMetrics
 
 _MEGABYTE = 1e6
 
@@ -24,14 +24,14 @@ class RunReport:
     """The figures of one run of the loop.
 
     Args:
-        tally: What the loop counted.
+        metrics: What the loop counted.
         source: The source, for what it dropped and passed over.
         rss: Bytes held when the loop began and when it ended.
         setup: Model, input, outputs and whatever else tells this run from another.
         predictions: What the network said about each picture.
     """
 
-    tally: Tally
+    metrics: LoopMetrics
     source: Source
     rss: tuple[int, int]
     setup: Mapping[str, Any]
@@ -39,8 +39,8 @@ class RunReport:
 
     def text(self) -> str:
         """A few lines for the terminal; latencies in milliseconds."""
-        tally, source = self.tally, self.source
-        counts = f"{tally.frames} frames in {tally.seconds:.1f} s, {tally.fps:.1f} fps"
+        metrics, source = self.metrics, self.source
+        counts = f"{metrics.frames} frames in {metrics.seconds:.1f} s, {metrics.fps:.1f} fps"
         counts += f", {source.dropped} dropped"
         for name in ("skipped", "reconnects"):
             count = getattr(source, name)
@@ -51,23 +51,23 @@ class RunReport:
                 name,
                 *(f"{value:.2f}" for value in (s.percentile(50), s.percentile(90), s.percentile(99), s.max)),
             ]
-            for name, s in tally.stages.samples.items()
+            for name, s in metrics.stages.samples.items()
         ]
         table = format_table(["ms", "p50", "p90", "p99", "max"], rows)
         return f"{counts}\n{table}\nmemory {start:.1f} MB at the start, {end:.1f} MB at the end"
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, in plain types."""
-        tally, source = self.tally, self.source
+        metrics, source = self.metrics, self.source
         return {
             **self.setup,
-            "frames": tally.frames,
-            "seconds": round(tally.seconds, 3),
-            "fps": round(tally.fps, 3),
+            "frames": metrics.frames,
+            "seconds": round(metrics.seconds, 3),
+            "fps": round(metrics.fps, 3),
             "dropped": source.dropped,
             "skipped": source.skipped,
             "reconnects": source.reconnects,
-            "latency_ms": {name: samples.summary() for name, samples in tally.stages.samples.items()},
+            "latency_ms": {name: samples.summary() for name, samples in metrics.stages.samples.items()},
             "rss_start_bytes": self.rss[0],
             "rss_end_bytes": self.rss[1],
             "cpu": system.cpu_name(),

@@ -13,7 +13,7 @@ from ..errors import SourceError
 from ..image import Image
 from .base import Source, SourceOptions
 from .files import VideoFile
-from .live import LiveSource
+from .live_source import LiveSource
 
 _STREAM_TIMEOUTS = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, 5000, cv2.CAP_PROP_READ_TIMEOUT_MSEC, 5000]
 _FASTEST = 1000.0

@@ -13,7 +13,7 @@ from ..errors import SourceError
 from ..image import Image
 from .base import Source, SourceOptions
 from .capture import CaptureGrabber
-from .live import LiveSource
+from .live_source import LiveSource
 
 DEFAULT_SIZE = (1280, 720)
 DEFAULT_FPS = 30.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 
-class Thinning:
+class RateLimit:
     """Takes frames at a rate, whatever the rate they come at, and none is held back for it.
 
     In the long run no more are taken than the rate allows. A frame that comes up to half a period early is
@@ -19,7 +19,7 @@ class Thinning:
         self._period = 1 / fps if fps else 0.0
         self._due = -math.inf
 
-    def takes(self, time: float) -> bool:
+    def accepts(self, time: float) -> bool:
         """Whether a frame captured at `time` seconds, later than those asked about before, is taken."""
         if time < self._due - self._period / 2:
             return False

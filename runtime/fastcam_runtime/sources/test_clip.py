@@ -33,7 +33,7 @@ _KEYS = ("size", "fps", "frames")
 
 
 @dataclass(frozen=True)
-class View:
+class PhotoCrop:
     """What the camera sees: a window of a photo that was enlarged, or shrunk, once for all frames."""
 
     photo: str
@@ -153,21 +153,21 @@ class TestClip(OrderedSource):
             name=uri,
         )
 
-    def views(self, index: int) -> list[View]:
+    def crops(self, index: int) -> list[PhotoCrop]:
         """What frame `index` shows: a photo; while it is faded in, then also the one before."""
         number, along = self._shot(index)
         if number == 0 or along >= _FADE:
-            return [self._window(number, along)]
+            return [self._crop(number, along)]
         opacity = _smoothstep(along / _FADE)
-        return [self._window(number, along, opacity), self._window(number - 1, along + 1, 1 - opacity)]
+        return [self._crop(number, along, opacity), self._crop(number - 1, along + 1, 1 - opacity)]
 
     def render(self, index: int) -> Image:
         """Frame `index`, before any flip. Any index from 0 on: past the end the clip goes on as in a loop."""
-        views = self.views(index)
-        pictures = [self._photograph(view) for view in views]
+        crops = self.crops(index)
+        pictures = [self._photograph(crop) for crop in crops]
         if len(pictures) == 1:
             return pictures[0]
-        mixed = cv2.addWeighted(pictures[0], views[0].opacity, pictures[1], views[1].opacity, 0)
+        mixed = cv2.addWeighted(pictures[0], crops[0].opacity, pictures[1], crops[1].opacity, 0)
         return np.asarray(mixed, np.uint8)
 
     def _next(self) -> Image | None:
@@ -186,18 +186,18 @@ class TestClip(OrderedSource):
         number, along = divmod((index + 0.5) * len(_SHOTS) / self._round, 1)
         return int(number), along
 
-    def _window(self, number: int, along: float, opacity: float = 1.0) -> View:
-        """The view of shot `number`; `along` goes to 1 + _FADE: the camera moves on while it is faded out."""
+    def _crop(self, number: int, along: float, opacity: float = 1.0) -> PhotoCrop:
+        """The crop of shot `number`; `along` goes to 1 + _FADE: the camera moves on while it is faded out."""
         shot = _SHOTS[number % len(_SHOTS)]
         x, y = shot.place(along / (1 + _FADE))
         photo = self._photos[shot.photo]
         height, width = photo.enlarged.shape[:2]
         left, top = round((width - self.size[0]) * x), round((height - self.size[1]) * y)
-        return View(shot.photo, left, top, photo.scale, opacity)
+        return PhotoCrop(shot.photo, left, top, photo.scale, opacity)
 
-    def _photograph(self, view: View) -> Image:
+    def _photograph(self, crop: PhotoCrop) -> Image:
         width, height = self.size
-        return self._photos[view.photo].enlarged[view.top :, view.left :][:height, :width]
+        return self._photos[crop.photo].enlarged[crop.top :, crop.left :][:height, :width]
 
 
 def _matched(uri: str, query: dict[str, str], key: str, pattern: str, example: str) -> re.Match[str] | None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from fastcam_runtime import Explainer
 from fastcam_runtime.draw.views import available_views
+from fastcam_runtime.live.backpressure import ReadDelay
 from fastcam_runtime.live.controls import Controls
-from fastcam_runtime.live.resting import Rest
 from fastcam_runtime.sinks import Status
 from support.looping import LiveCounter, Recorder, Screen, make_loop
 
@@ -51,17 +51,17 @@ def test_a_live_source_is_shown_as_it_is_now(explainer: Explainer, monkeypatch: 
     none is read before the sink has finished all but the last picture."""
     source = LiveCounter()
     sink = Slow(explainer, source, monkeypatch)
-    tally = make_loop(explainer, source, sink, frames=10).run()
+    metrics = make_loop(explainer, source, sink, frames=10).run()
     frames = [status.frame for status in sink.statuses]
-    assert len(frames) == tally.frames == sink.explained == 10
+    assert len(frames) == metrics.frames == sink.explained == 10
     assert all(frame >= done for frame, done in zip(frames[2:], sink.done_at, strict=False))
 
 
 def test_the_network_rests_before_it_reads(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    def learn(rest: Rest, _: float) -> None:
+    def learn(rest: ReadDelay, _: float) -> None:
         rest.seconds = 0.1
 
-    monkeypatch.setattr(Rest, "learn", learn)
+    monkeypatch.setattr(ReadDelay, "learn", learn)
     sink = Recorder()
     make_loop(explainer, LiveCounter(), sink, frames=4).run()
     frames = [status.frame for status in sink.statuses]

@@ -13,7 +13,7 @@ from fastcam_runtime.draw.caption import Lettering
 from fastcam_runtime.draw.views import available_views
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.live.loop import LoopOptions
-from fastcam_runtime.live.tally import STAGES
+from fastcam_runtime.live.metrics import STAGES
 from fastcam_runtime.sinks import open_sink
 from fastcam_runtime.sources import Frame, open_source
 from support.looping import Counting, Recorder, make_loop
@@ -24,11 +24,11 @@ LEVELS = [10, 60, 110, 160, 210, 30, 80, 130]
 
 def test_every_frame_in_order(explainer: Explainer) -> None:
     source, sink = Counting(LEVELS), Recorder()
-    tally = make_loop(explainer, source, sink).run()
+    metrics = make_loop(explainer, source, sink).run()
     assert sink.levels == LEVELS
     assert [status.frame for status in sink.statuses] == list(range(8))
-    assert tally.frames == 8
-    assert [tally.stages.samples[stage].count for stage in STAGES] == [8] * len(STAGES)
+    assert metrics.frames == 8
+    assert [metrics.stages.samples[stage].count for stage in STAGES] == [8] * len(STAGES)
     assert source.closed
     assert sink.closed
     assert list(sink.statuses[-1].latency) == ["capture", "preprocess", "inference", "overlay"]
@@ -41,9 +41,9 @@ def test_capture_is_how_old_a_frame_is(explainer: Explainer) -> None:
             return frame and replace(frame, time=frame.time - 3600)
 
     sink = Recorder()
-    tally = make_loop(explainer, Delayed([10]), sink).run()
+    metrics = make_loop(explainer, Delayed([10]), sink).run()
     age = sink.statuses[0].latency["capture"]
-    assert 3.6e6 < age < tally.stages.samples["end to end"].max
+    assert 3.6e6 < age < metrics.stages.samples["end to end"].max
 
 
 def test_every_nth_frame_has_maps_and_the_others_show_the_last(
@@ -78,8 +78,8 @@ def test_a_limit_of_frames(explainer: Explainer) -> None:
 def test_stop_from_the_controls(explainer: Explainer) -> None:
     controls = Controls(("map",))
     sink = Recorder(lambda sink: controls.request_stop() if len(sink.pictures) == 3 else None)
-    tally = make_loop(explainer, Counting([50] * 10_000), sink, controls=controls).run()
-    assert tally.frames == 3
+    metrics = make_loop(explainer, Counting([50] * 10_000), sink, controls=controls).run()
+    assert metrics.frames == 3
     assert sink.closed
 
 

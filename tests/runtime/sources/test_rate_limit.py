@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fastcam_runtime.sources.rate_limit import Thinning
+from fastcam_runtime.sources.rate_limit import RateLimit
 
 
 def taken(fps: float | None, times: np.ndarray) -> np.ndarray:
     """Those of the times at which a frame is taken."""
-    thinning = Thinning(fps)
-    return np.array([time for time in times if thinning.takes(time)])
+    limit = RateLimit(fps)
+    return np.array([time for time in times if limit.accepts(time)])
 
 
 @pytest.mark.parametrize("asked", [1.0, 7.5, 10.0, 20.0, 25.0, 29.97])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.sources import SourceOptions, open_source
-from fastcam_runtime.sources.test_clip import PHOTOS, TestClip, View
+from fastcam_runtime.sources.test_clip import PHOTOS, PhotoCrop, TestClip
 from support.clip_boxes import CAT_FACE, SUBJECTS, Box, in_frame
 
 SIZES = [(640, 480), (1280, 720), (224, 224), (240, 320), (97, 33), (1, 1)]
@@ -25,7 +25,7 @@ def photo(name: str) -> np.ndarray:
     return cv2.imread(str(PHOTOS / name))
 
 
-def bilinear(image: np.ndarray, view: View, size: tuple[int, int]) -> np.ndarray:
+def bilinear(image: np.ndarray, crop: PhotoCrop, size: tuple[int, int]) -> np.ndarray:
     """The window of the photo at `size`: half-pixel centres, edges repeated, float64."""
 
     def axis(first: int, count: int, scale: float, limit: int) -> tuple[np.ndarray, ...]:
@@ -34,8 +34,8 @@ def bilinear(image: np.ndarray, view: View, size: tuple[int, int]) -> np.ndarray
         below, above = (np.clip(low + k, 0, limit - 1).astype(int) for k in (0, 1))
         return below, above, place - low
 
-    x0, x1, fx = axis(view.left, size[0], view.scale[0], image.shape[1])
-    y0, y1, fy = axis(view.top, size[1], view.scale[1], image.shape[0])
+    x0, x1, fx = axis(crop.left, size[0], crop.scale[0], image.shape[1])
+    y0, y1, fy = axis(crop.top, size[1], crop.scale[1], image.shape[0])
     rows = image.astype(np.float64)
     rows = rows[y0] * (1 - fy)[:, None, None] + rows[y1] * fy[:, None, None]
     return rows[:, x0] * (1 - fx)[None, :, None] + rows[:, x1] * fx[None, :, None]
@@ -52,19 +52,19 @@ def assert_pictures_equal(picture: np.ndarray, expected: np.ndarray, roundings: 
 @pytest.mark.parametrize("index", [0, 77, 149, 168, 299])
 def test_frame_is_the_window_of_the_photo(index: int) -> None:
     clip = TestClip()
-    (view,) = clip.views(index)
-    assert view.opacity == 1
-    expected = bilinear(photo(view.photo), view, clip.size)
+    (crop,) = clip.crops(index)
+    assert crop.opacity == 1
+    expected = bilinear(photo(crop.photo), crop, clip.size)
     assert_pictures_equal(clip.render(index), expected, roundings=1)
 
 
 def test_fade_is_the_weighted_mean_of_both_photos() -> None:
     clip = TestClip()
-    coffee, cat = clip.views(158)
+    coffee, cat = clip.crops(158)
     assert (coffee.photo, cat.photo) == ("coffee.jpg", "chelsea.jpg")
     assert 0.2 < coffee.opacity < 0.8
     assert coffee.opacity + cat.opacity == pytest.approx(1)
-    pictures = [bilinear(photo(view.photo), view, clip.size) for view in (coffee, cat)]
+    pictures = [bilinear(photo(crop.photo), crop, clip.size) for crop in (coffee, cat)]
     expected = coffee.opacity * pictures[0] + cat.opacity * pictures[1]
     assert_pictures_equal(clip.render(158), expected, roundings=2)
 
@@ -72,35 +72,35 @@ def test_fade_is_the_weighted_mean_of_both_photos() -> None:
 def test_camera_moves_on_while_its_photo_is_faded_out() -> None:
     clip = TestClip()
     times = (0, 149)
-    seen = [place(clip.views(index)[0]) for index in times]
+    seen = [place(clip.crops(index)[0]) for index in times]
     expected = np.vander([158], 2)[0] @ np.linalg.solve(np.vander(times, 2), seen)
-    np.testing.assert_allclose(place(clip.views(158)[1]), expected, atol=1)  # each of them is rounded
+    np.testing.assert_allclose(place(clip.crops(158)[1]), expected, atol=1)  # each of them is rounded
 
 
-def place(view: View) -> tuple[int, int]:
-    return view.left, view.top
+def place(crop: PhotoCrop) -> tuple[int, int]:
+    return crop.left, crop.top
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_camera_stays_inside_the_photo_and_keeps_the_shape(size: tuple[int, int]) -> None:
     clip = TestClip(size=size, frames=0)
     for index in range(0, 700, 7):
-        view = clip.views(index)[0]
-        height, width = photo(view.photo).shape[:2]
-        assert min(place(view)) >= 0
-        assert view.left + size[0] <= round(width * view.scale[0])
-        assert view.top + size[1] <= round(height * view.scale[1])
+        crop = clip.crops(index)[0]
+        height, width = photo(crop.photo).shape[:2]
+        assert min(place(crop)) >= 0
+        assert crop.left + size[0] <= round(width * crop.scale[0])
+        assert crop.top + size[1] <= round(height * crop.scale[1])
         # The photo was resized to whole pixels, so up to half of one off.
-        across, down = view.scale
+        across, down = crop.scale
         assert across / down == pytest.approx(1, rel=0.5 / size[0] + 0.5 / size[1])
         assert clip.render(index).shape == (size[1], size[0], 3)
 
 
 def test_camera_moves_smoothly_and_far() -> None:
     clip = TestClip()
-    views = [clip.views(index)[0] for index in range(300)]
-    for shot in (views[:150], views[150:]):
-        steps = np.abs(np.diff([place(view) for view in shot], axis=0)).max(axis=1)
+    crops = [clip.crops(index)[0] for index in range(300)]
+    for shot in (crops[:150], crops[150:]):
+        steps = np.abs(np.diff([place(crop) for crop in shot], axis=0)).max(axis=1)
         assert steps.max() <= 2
         assert steps.mean() > 0.5
         assert abs(shot[0].left - shot[-1].left) > 0.15 * clip.size[0]
@@ -118,11 +118,11 @@ def test_frames_cannot_be_painted_over() -> None:
 
 def test_small_frames_are_averages_not_samples() -> None:
     clip = TestClip(size=(40, 30))
-    small, (view,) = clip.render(60).astype(float), clip.views(60)
+    small, (crop,) = clip.render(60).astype(float), clip.crops(60)
     closer = dataclasses.replace(
-        view, left=16 * view.left, top=16 * view.top, scale=(16 * view.scale[0], 16 * view.scale[1])
+        crop, left=16 * crop.left, top=16 * crop.top, scale=(16 * crop.scale[0], 16 * crop.scale[1])
     )
-    large = bilinear(photo(view.photo), closer, (640, 480))
+    large = bilinear(photo(crop.photo), closer, (640, 480))
     averaged = large.reshape(30, 16, 40, 16, 3).mean(axis=(1, 3))
     sampled = large[8::16, 8::16]
     error = [np.abs(small - other).mean() for other in (averaged, sampled)]
@@ -133,7 +133,7 @@ def test_small_frames_are_averages_not_samples() -> None:
 @pytest.mark.parametrize("frames", [2, 3, 10, 31, 300])
 def test_any_length_shows_both_photos(frames: int) -> None:
     clip = TestClip(frames=frames)
-    whole = [view.photo for index in range(frames) if (view := clip.views(index)[0]).opacity == 1]
+    whole = [crop.photo for index in range(frames) if (crop := clip.crops(index)[0]).opacity == 1]
     assert whole == sorted(whole)
     assert set(whole) == {"chelsea.jpg", "coffee.jpg"}
     assert frames - len(whole) <= 1 + 0.06 * frames  # the fade
@@ -161,8 +161,8 @@ def test_endless_clip_comes_back_to_the_first_photo() -> None:
     frames = [clip.read() for _ in range(120)]
     assert None not in frames
     assert clip.fps == 5.5
-    assert [clip.views(index)[0].photo for index in (0, 50, 60, 105)] == ["chelsea.jpg", "coffee.jpg"] * 2
-    assert clip.views(54)[0].opacity == 1 > clip.views(55)[0].opacity
+    assert [clip.crops(index)[0].photo for index in (0, 50, 60, 105)] == ["chelsea.jpg", "coffee.jpg"] * 2
+    assert clip.crops(54)[0].opacity == 1 > clip.crops(55)[0].opacity
 
 
 def test_loop_goes_on_where_the_clip_would_end() -> None:
@@ -209,14 +209,14 @@ def test_mistakes_are_named(uri: str, message: str) -> None:
 
 def test_boxes_follow_the_camera() -> None:
     clip = TestClip()
-    view = clip.views(100)[0]
+    crop = clip.crops(100)[0]
     pupil = Box(160, 95, 185, 128)  # the left one: the darkest part of the face
-    left, top, right, bottom = (round(edge) for edge in in_frame(pupil, view, clip.size))
-    face = [round(edge) for edge in in_frame(CAT_FACE, view, clip.size)]
+    left, top, right, bottom = (round(edge) for edge in in_frame(pupil, crop, clip.size))
+    face = [round(edge) for edge in in_frame(CAT_FACE, crop, clip.size)]
     gray = cv2.cvtColor(clip.render(100), cv2.COLOR_BGR2GRAY).astype(float)
     assert gray[top:bottom, left:right].mean() < 0.5 * gray[face[1] : face[3], face[0] : face[2]].mean()
     for index in (75, 225):
-        box = in_frame(SUBJECTS[clip.views(index)[0].photo], clip.views(index)[0], clip.size)
+        box = in_frame(SUBJECTS[clip.crops(index)[0].photo], clip.crops(index)[0], clip.size)
         assert (box.right - box.left) * (box.bottom - box.top) > 0.3 * 640 * 480
 
 

@@ -13,7 +13,7 @@ from ..base import Status
 _QUALITY = [cv2.IMWRITE_JPEG_QUALITY, 85]
 
 
-class Newest:
+class LatestFrame:
     """One picture. Publishing it waits for no viewer; its JPEG is made once, when the first viewer asks."""
 
     def __init__(self) -> None:

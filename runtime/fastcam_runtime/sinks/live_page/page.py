@@ -21,7 +21,7 @@ from ..base import Sink, Status, finite
 from .access import Access
 from .http_request import Refusal, Request
 from .http_server import SEND_SECONDS, BoundedServer, head, send
-from .latest_frame import Newest
+from .latest_frame import LatestFrame
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class LivePage(Sink):
     def __init__(self, uri: str, controls: Controls, token: str | None = None) -> None:
         host, port = _address(uri)
         self._controls = controls
-        self._newest = Newest()
+        self._latest = LatestFrame()
         self._viewers = threading.BoundedSemaphore(VIEWERS_LIMIT)
         self._page = resources.files(__package__).joinpath("page.html").read_bytes()
         self._policy = _policy(self._page.decode())
@@ -66,11 +66,11 @@ class LivePage(Sink):
         _announce(self.url, host, token)
 
     def write(self, picture: Image, status: Status) -> None:
-        self._newest.publish(picture, status)
+        self._latest.publish(picture, status)
 
     def close(self) -> None:
-        if not self._newest.closed:
-            self._newest.close()
+        if not self._latest.closed:
+            self._latest.close()
             self._server.stop()
 
     def _answer(self, request: Request, connection: socket.socket) -> None:
@@ -108,11 +108,11 @@ class LivePage(Sink):
             kind = f"multipart/x-mixed-replace; boundary={_BOUNDARY}"
             connection.sendall(head(HTTPStatus.OK, kind) + f"--{_BOUNDARY}\r\n".encode())
             shown = 0
-            while not self._newest.closed:
+            while not self._latest.closed:
                 # The last picture again where none comes, to notice a viewer that is gone.
-                newest = self._newest.jpeg(shown, _REPEAT_SECONDS) or self._newest.jpeg(shown - 1, 0)
-                if newest is not None:
-                    shown, jpeg = newest
+                latest = self._latest.jpeg(shown, _REPEAT_SECONDS) or self._latest.jpeg(shown - 1, 0)
+                if latest is not None:
+                    shown, jpeg = latest
                     connection.sendall(_part(jpeg))
                 elif _is_gone(connection):
                     return
@@ -120,12 +120,12 @@ class LivePage(Sink):
             self._viewers.release()
 
     def _send_snapshot(self, request: Request, connection: socket.socket) -> None:
-        newest = self._newest.jpeg(0, timeout=2.0)
-        if newest is None:
+        latest = self._latest.jpeg(0, timeout=2.0)
+        if latest is None:
             raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "there is no picture yet")
         send(
             connection,
-            newest[1],
+            latest[1],
             "image/jpeg",
             headers={"Content-Disposition": 'inline; filename="fastcam.jpg"'},
         )
@@ -161,8 +161,8 @@ class LivePage(Sink):
 
     def _state(self) -> dict[str, object]:
         """What the page shows beside the picture."""
-        status = self._newest.status or Status(frame=-1)
-        width, height = self._newest.size
+        status = self._latest.status or Status(frame=-1)
+        width, height = self._latest.size
         silent = self._silent_seconds(status)
         return {
             "frame": status.frame,
@@ -186,7 +186,7 @@ class LivePage(Sink):
         fps = finite(status.fps)
         if not fps or self._controls.paused:
             return None
-        age = self._newest.age
+        age = self._latest.age
         return int(age) if age > max(SILENT_SECONDS, SILENT_PICTURES / fps) else None
 
 

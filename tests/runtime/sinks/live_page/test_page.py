@@ -16,7 +16,7 @@ from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.sinks import Status
 from fastcam_runtime.sinks.live_page import http_server
 from fastcam_runtime.sinks.live_page import page as live_page
-from fastcam_runtime.sinks.live_page.latest_frame import Newest
+from fastcam_runtime.sinks.live_page.latest_frame import LatestFrame
 from fastcam_runtime.sinks.live_page.page import LivePage
 from support.paging import Loop, receive_all, status_of
 from support.waiting import until
@@ -133,7 +133,7 @@ def test_viewers_that_leave_before_the_first_picture_free_their_places(
 
 
 def test_held_picture_is_published_once() -> None:
-    newest = Newest()
+    newest = LatestFrame()
     picture, held = np.zeros((4, 4, 3), np.uint8), Status(0)
     for _ in range(20):
         newest.publish(picture, held)
@@ -215,7 +215,7 @@ def test_status_tells_that_no_more_pictures_come(
     try:
         controls.set_paused(paused)
         sink.write(np.zeros((4, 4, 3), np.uint8), Status(0, fps=fps))
-        monkeypatch.setattr(Newest, "age", age)
+        monkeypatch.setattr(LatestFrame, "age", age)
         state = sink._state()
         assert (state["silent"], state["fps"]) == (silent, fps if silent is None else None)
     finally:

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 from ..errors import SourceError, last_line
 from ..image import Image
 from .base import Frame, Source, SourceOptions
-from .rate_limit import Thinning
+from .rate_limit import RateLimit
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class LiveSource(Source):
         self._closed = threading.Event()
         self._failure: Exception | None = None
         grabber = connect()
-        self._thinning = Thinning(options.fps)
+        self._rate_limit = RateLimit(options.fps)
         self.fps = min(filter(None, (grabber.fps, options.fps)), default=None)
         self._thread = threading.Thread(target=self._run, args=(grabber,), name=f"read {name}", daemon=True)
         self._thread.start()
@@ -110,7 +110,7 @@ class LiveSource(Source):
             image = grabber.grab()
             if image is not None:
                 captured = time.monotonic()
-                if self._thinning.takes(captured):
+                if self._rate_limit.accepts(captured):
                     self._hand_over(Frame(self._options.apply(image), index, captured))
                 index += 1
                 delay = self._first_delay

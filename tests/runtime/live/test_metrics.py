@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from fastcam_runtime.live.latency import CAPACITY, Samples, Stages
+from fastcam_runtime.live.metrics import CAPACITY, Samples, StageLatencies
 
 
 def test_exact_while_they_fit() -> None:
@@ -36,7 +36,7 @@ def test_without_samples() -> None:
 
 
 def test_stages_that_a_frame_did_not_pass() -> None:
-    stages = Stages(["read", "draw"])
+    stages = StageLatencies(["read", "draw"])
     stages.add({"read": 1.0, "draw": 2.0})
     stages.add({"read": 3.0})
     assert [samples.count for samples in stages.samples.values()] == [2, 1]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.sources import SourceOptions
-from fastcam_runtime.sources.live import LiveSource
+from fastcam_runtime.sources.live_source import LiveSource
 from support.waiting import until
 
 

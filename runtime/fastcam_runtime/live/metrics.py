@@ -1,14 +1,26 @@
-"""How long things took: percentiles of any number of samples in a fixed amount of memory."""
+"""What the loop did so far: number of pictures, rate, and the latency of each stage."""
 
 from __future__ import annotations
 
 import random
+import time
+from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 
+from ..sinks import Status
+
 CAPACITY = 4096
+
+STAGES = ("capture", "preprocess", "inference", "overlay", "sink", "end to end")
+"""`capture` is how old a frame is when the loop has it: the time to read it from a file, or since a camera
+gave it, without any waiting for it. `end to end` is how old it is when all sinks have its picture."""
+
+_RECENT = 30
+"""Pictures that the present rate is taken over."""
 
 
 class Samples:
@@ -48,7 +60,7 @@ class Samples:
         return {"mean": round(self.mean, 4), **percentiles, "max": round(self.max, 4), "count": self.count}
 
 
-class Stages:
+class StageLatencies:
     """Samples for each stage of the loop.
 
     Args:
@@ -67,3 +79,38 @@ class Stages:
     def samples(self) -> Mapping[str, Samples]:
         """The samples by stage."""
         return MappingProxyType(self._samples)
+
+
+@dataclass
+class LoopMetrics:
+    """The loop's account of itself."""
+
+    frames: int = 0
+    seconds: float = 0.0
+    stages: StageLatencies = field(default_factory=lambda: StageLatencies(STAGES))
+    last: Status | None = None
+    """What was said with the last picture."""
+    _written: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT), repr=False)
+
+    def add(self, durations: Mapping[str, float], status: Status) -> None:
+        """Count a picture that all sinks have.
+
+        Args:
+            durations: Milliseconds of each of the `STAGES`.
+            status: What was said with it.
+        """
+        self.stages.add(durations)
+        self.frames += 1
+        self.last = status
+        self._written.append(time.monotonic())
+
+    @property
+    def fps(self) -> float:
+        """Pictures per second, over all."""
+        return self.frames / self.seconds if self.seconds else 0.0
+
+    @property
+    def recent_fps(self) -> float | None:
+        """Pictures per second, over the last few; None where these are too few to tell."""
+        span = self._written[-1] - self._written[0] if self._written else 0.0
+        return (len(self._written) - 1) / span if span > 0 else None

@@ -1,4 +1,4 @@
-"""From one thread to the next: a short queue that either side can end."""
+"""Back-pressure between the threads of the loop: a bounded queue, and when to read the next live frame."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
+_RECENT = 5
+"""Results that the rest is learned from."""
+_SHARE = 0.8
+"""Of the time that was left, so that the sinks do not wait for a network that takes a little longer."""
+_NOTHING = 0.001
+"""Seconds that a thread may need to wake up."""
 
-class Handover(Generic[T]):
+
+class HandoffQueue(Generic[T]):
     """A queue between two threads, of a few places so that nothing lags behind.
 
     Args:
@@ -61,3 +68,20 @@ class Handover(Generic[T]):
         """Whether it has ended and everything was taken."""
         with self._changed:
             return self._ended and not self._items
+
+
+class ReadDelay:
+    """How long the network can rest before it reads the next live frame.
+
+    A result that waited for slow sinks was read too early, by so much; one that the sinks waited for left no
+    time to rest. The least of the last few counts: a sink may be slow once.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._left: deque[float] = deque(maxlen=_RECENT)
+
+    def learn(self, waited: float) -> None:
+        """Take in how many seconds a result waited that was begun after a rest of `seconds`."""
+        self._left.append(self.seconds + waited if waited >= _NOTHING else 0.0)
+        self.seconds = _SHARE * min(self._left)
