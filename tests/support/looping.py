@@ -85,7 +85,13 @@ class Recorder(Sink):
 
 
 class Screen(Recorder):
+    """Reacts also while it keeps its picture."""
+
     interactive = True
+
+    def refresh(self) -> None:
+        if self.react is not None:
+            self.react(self)
 
 
 def make_loop(

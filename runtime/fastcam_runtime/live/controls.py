@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ..errors import FastcamError, closest
 
 
 class ControlError(FastcamError):
     """A view or a class was asked for that this model does not have."""
+
+
+class Choice(NamedTuple):
+    """What the user wants to see of a frame."""
+
+    view: str
+    class_choice: str | None
+    """A class as it was typed; None is the class with the highest score."""
 
 
 class Controls:
@@ -66,6 +75,11 @@ class Controls:
     def class_choice(self) -> str | None:
         """The class that class maps are for, as it was typed; None is the class with the highest score."""
         return self._class_choice
+
+    @property
+    def choice(self) -> Choice:
+        """The view and the class."""
+        return Choice(self._view, self._class_choice)
 
     @property
     def paused(self) -> bool:

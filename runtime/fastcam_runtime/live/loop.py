@@ -28,8 +28,9 @@ from ..image import Array
 from ..sinks import Sink
 from ..sources import Source
 from .backpressure import HandoffQueue, ReadDelay
-from .controls import Controls
+from .controls import Choice, Controls
 from .metrics import LoopMetrics
+from .pause import Pause, State
 from .presenter import Presenter, Read, Result
 
 logger = logging.getLogger(__name__)
@@ -92,17 +93,15 @@ class Loop:
         if source.stills:  # one photo tells nothing of the next
             self._options = replace(self._options, every=1, smooth=0.0)
         drawing = Drawing(overlay or Overlay(), smooth=self._options.smooth, caption=self._options.caption)
-        self._presenter = Presenter(explainer, source, sinks, controls, drawing)
+        recording = source.live and not all(sink.interactive for sink in sinks)
+        self._pause: Pause[Read] = Pause(controls, recording=recording)
+        self._presenter = Presenter(explainer, source, sinks, controls, self._pause, drawing)
         self._frames: HandoffQueue[Read] = HandoffQueue()
         self._results: HandoffQueue[Result] = HandoffQueue()
         self._read_delay = ReadDelay()
         self._maps: Mapping[str, Array] = {}
         """Those computed last."""
         self._error: BaseException | None = None
-        self._stays = False
-        """The last photo is left on the screen until a stop is asked for."""
-        self._kept: tuple[Read, tuple[str, str | None]] | None = None
-        """The frame on the screens while a recording goes on, and what it was explained for."""
 
     @property
     def metrics(self) -> LoopMetrics:
@@ -143,14 +142,14 @@ class Loop:
 
     def _explain_all(self) -> None:
         next_frame = self._read if self._source.live else self._frames.get
-        choice: tuple[str, str | None] | None = None
+        choice: Choice | None = None
         since_maps = 0
         count = 0
         last: Read | None = None
         while count != self._options.frames and (read := next_frame()) is not None:
-            asked = (self._controls.view, self._controls.class_choice)
+            asked = self._controls.choice
             since_maps = 0 if asked != choice else since_maps + 1
-            result = self._explain(read, *asked, with_maps=since_maps % self._options.every == 0)
+            result = self._explain(read, asked, with_maps=since_maps % self._options.every == 0)
             given = time.monotonic()
             if not self._give(result):
                 return
@@ -167,68 +166,49 @@ class Loop:
         if watched and last is not None and choice is not None:
             hints = [sink.stop_hint for sink in self._sinks if sink.stop_hint]
             logger.info("the last picture stays until you press %s", " or ".join([*hints, "Ctrl-C here"]))
-            self._stays = True
+            self._pause.keep_last_photo()
             self._hold(last, choice)
 
-    def _explain(
-        self, read: Read, view: str, class_choice: str | None, *, with_maps: bool, again: bool = False
-    ) -> Result:
-        of_class = class_choice is not None
-        outputs = [views.output_of(view, self._explainer.model, of_class=of_class)] if with_maps else []
-        classes = [class_choice] if class_choice is not None else None
+    def _explain(self, read: Read, choice: Choice, *, with_maps: bool, again: bool = False) -> Result:
+        view, of_class = choice
+        model = self._explainer.model
+        outputs = [views.output_of(view, model, of_class=of_class is not None)] if with_maps else []
+        classes = [of_class] if of_class is not None else None
         explanation = self._explainer.explain(read.prepared, classes, outputs)[0]
         if with_maps:
             self._maps = explanation.maps
         explanation = replace(explanation, maps=self._maps)
-        return Result(read, explanation, view, class_choice, again)
+        return Result(read, explanation, choice, again)
 
     def _give(self, result: Result) -> bool:
         """Hand a result over to be drawn. A live source's next frame is not due before this one is taken:
         read earlier, it would only grow old. False once nothing is drawn any more."""
         return self._results.put(result) and (not self._source.live or self._results.wait_free())
 
-    @property
-    def _held(self) -> bool:
-        """Whether the picture on the screen is not to be replaced by another frame."""
-        return self._controls.paused or self._stays
+    def _hold(self, read: Read, shown: Choice) -> Choice | None:
+        """Stay with this frame while the loop is frozen, and explain the held frame again for a new choice.
 
-    def _hold(self, read: Read, shown: tuple[str, str | None]) -> tuple[str, str | None] | None:
-        """While the picture is held, stay with this frame; explain it again when the view or the class was
-        changed. Returns the view and the class that the last maps are for, None if they are of another frame.
+        Returns the choice that the latest maps are for; None if they are of another frame.
         """
-        if self._presenter.records_on:
-            return self._hold_screens(read, shown)
-        version = -1
-        while self._held and not self._controls.stop.is_set():
-            version = self._controls.wait_change(version, timeout=1.0)
-            asked = (self._controls.view, self._controls.class_choice)
-            if asked != shown:
-                shown = asked
-                if not self._give(self._explain(read, *asked, with_maps=True, again=True)):
-                    break
-        return shown
-
-    def _hold_screens(self, read: Read, shown: tuple[str, str | None]) -> tuple[str, str | None] | None:
-        """As `_hold`, but only the screens stay with a frame: later ones go on to be recorded."""
-        if not self._held:
-            self._kept = None
-        elif self._kept is None:
-            self._kept = read, shown
-        elif self._kept[1] != shown:
-            # Its input was overwritten by those of later frames.
-            held = replace(self._kept[0], prepared=self._explainer.prepare(self._kept[0].frame.image))
-            self._kept = held, shown
-            self._give(self._explain(held, *shown, with_maps=True, again=True))
-            return None
-        return shown
+        while (asked := self._pause.wait(shown)) is not None:
+            shown = asked
+            if not self._give(self._explain(read, shown, with_maps=True, again=True)):
+                break
+        held = self._pause.held_frame(read, shown)
+        if held is None:
+            return shown
+        # Later frames have overwritten its input tensor.
+        held = replace(held, prepared=self._explainer.prepare(held.frame.image))
+        self._give(self._explain(held, shown, with_maps=True, again=True))
+        return None
 
     def _draw_all(self) -> None:
         while not self._controls.stop.is_set() and not self._results.over:
             result = self._results.get(_TICK)
             if result is not None:
                 self._presenter.show(result)
-            elif self._held:
-                self._presenter.repeat()
+            elif self._pause.state is not State.RUNNING:
+                self._presenter.refresh()
             self._presenter.save_if_asked()
 
     def _thread(self, name: str, work: Callable[[], None], output: HandoffQueue[Any]) -> threading.Thread:

@@ -1,4 +1,4 @@
-"""Results become pictures in the sinks: drawn, written, counted, and held while a person has paused."""
+"""Results become pictures: drawn, written to the sinks, and counted."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from ..image import Image
 from ..sinks import Sink, Status
 from ..sinks.atomic import write_whole
 from ..sources import Frame, Source
-from .controls import Controls
+from .controls import Choice, Controls
 from .metrics import LoopMetrics
+from .pause import Pause, State
 
 logger = logging.getLogger(__name__)
 
@@ -41,8 +42,7 @@ class Result:
     read: Read
     explanation: Explanation
     """With the last maps where none were computed for this frame."""
-    view: str
-    class_choice: str | None
+    choice: Choice
     again: bool
     """The held frame once more, because a choice was changed."""
 
@@ -54,7 +54,8 @@ class Presenter:
         explainer: For what the network said beside the class explained.
         source: Where the frames come from.
         sinks: Where pictures go.
-        controls: Pause and snapshot.
+        controls: Requests for a snapshot.
+        pause: Tells whether the screens take new pictures.
         drawing: Makes the pictures.
     """
 
@@ -64,29 +65,25 @@ class Presenter:
         source: Source,
         sinks: Sequence[Sink],
         controls: Controls,
+        pause: Pause[Read],
         drawing: Drawing,
     ) -> None:
         self._explainer = explainer
         self._source = source
         self._controls = controls
+        self._pause = pause
         self._drawing = drawing
         self._screens = [sink for sink in sinks if sink.interactive]
         self._records = [sink for sink in sinks if not sink.interactive]
-        self._held: tuple[Image, Status] | None = None
-        """The picture on the screens."""
+        self._on_screen: Image | None = None
         self.metrics = LoopMetrics()
-
-    @property
-    def records_on(self) -> bool:
-        """Whether a pause holds the screens only: what a camera sees meanwhile would be lost to a record."""
-        return self._source.live and bool(self._records)
 
     def show(self, result: Result) -> None:
         """Draw a result and write it, and count it unless it was shown before."""
         started = time.perf_counter()
         explanation, frame = result.explanation, result.read.frame
         fps = None if self._source.stills else self.metrics.recent_fps
-        picture = self._drawing.draw(frame.image, explanation, result.view, result.class_choice, fps)
+        picture = self._drawing.draw(frame.image, explanation, *result.choice, fps)
         drawn = time.perf_counter()
         durations = {
             "capture": result.read.age,
@@ -99,30 +96,33 @@ class Presenter:
             score=explanation.score,
             fps=fps,
             latency=durations,
-            view=result.view,
-            class_choice=result.class_choice,
+            view=result.choice.view,
+            class_choice=result.choice.class_choice,
             dropped=self._source.dropped,
             name=frame.name,
             prediction=self._explainer.prediction(explanation),
         )
-        if self._held is None or result.again or not (self._controls.paused and self.records_on):
-            self._held = picture, status
-        self.repeat()
+        if self._on_screen is None or result.again or self._pause.state is not State.RECORDING:
+            self._on_screen = picture
+            _write(picture, status, self._screens)
+        else:
+            self.refresh()
         if not result.again:
             _write(picture, status, self._records)
             durations = {**durations, "sink": 1e3 * (time.perf_counter() - drawn)}
             durations["end to end"] = 1e3 * (time.monotonic() - frame.time)
             self.metrics.add(durations, status)
 
-    def repeat(self) -> None:
-        """Give the screens their picture again, so that they react to keys."""
-        if self._held is not None:
-            _write(*self._held, self._screens)
+    def refresh(self) -> None:
+        """Let the screens react to keys while they keep their picture."""
+        if self._on_screen is not None:
+            for screen in self._screens:
+                screen.refresh()
 
     def save_if_asked(self) -> None:
         """Save the picture on the screens where a snapshot was asked for."""
-        if self._held is not None and self._controls.take_snapshot_request():
-            save_snapshot(self._held[0])
+        if self._on_screen is not None and self._controls.take_snapshot_request():
+            save_snapshot(self._on_screen)
 
 
 def _write(picture: Image, status: Status, sinks: Sequence[Sink]) -> None:

@@ -50,8 +50,7 @@ class Sink(ABC):
     """
 
     interactive: ClassVar[bool] = False
-    """A person looks at it. While paused, the loop gives it (and only it) the held picture again and again,
-    so that it can react to keys and show a changed view."""
+    """A person looks at it: a pause holds its picture, and a new view of the held frame is written to it."""
 
     stop_hint: ClassVar[str] = ""
     """The key that ends the loop, and where it is pressed, in words; empty where there is none."""
@@ -63,6 +62,9 @@ class Sink(ABC):
         Raises:
             SinkError: it cannot be written; what was recorded before is kept by `close`.
         """
+
+    def refresh(self) -> None:  # noqa: B027 (only a window has something to do)
+        """React to the user while the last picture stays; called about 20 times a second during a pause."""
 
     def close(self) -> None:  # noqa: B027 (nothing to finish is a fair answer)
         """Finish what was recorded. Calling it again does nothing.

@@ -48,7 +48,10 @@ class Window(Sink):
         if not self._shown:
             self._show(picture)
         cv2.imshow(TITLE, picture)
-        # Also the time in which the window is drawn.
+        self.refresh()
+
+    def refresh(self) -> None:
+        # `waitKey` also gives the window the time to draw itself.
         self.press(cv2.waitKey(1) & 0xFF)
         if cv2.getWindowProperty(TITLE, cv2.WND_PROP_VISIBLE) < 1:
             self._controls.request_stop()

@@ -62,6 +62,16 @@ def test_keys(screen: Screen) -> None:
     assert len(screen.shown) == 9
 
 
+def test_keys_while_the_picture_stays(screen: Screen) -> None:
+    controls = Controls(VIEWS)
+    with open_sink("display://", fps=25, controls=controls) as sink:
+        sink.write(np.zeros((4, 4, 3), np.uint8), Status(0))
+        screen.key = ord(" ")
+        sink.refresh()
+    assert controls.paused
+    assert len(screen.shown) == 1
+
+
 def test_closing_the_window_ends_the_loop(screen: Screen) -> None:
     screen.visible = 0.0
     assert press(screen, "\xff").stop.is_set()

@@ -48,12 +48,7 @@ class LatestFrame:
         return self._closed
 
     def publish(self, picture: Image, status: Status) -> None:
-        """Replace the newest picture by a copy of this one.
-
-        The same `status` comes with a picture that is held, again and again: viewers have it already.
-        """
-        if status is self._status:
-            return
+        """Replace the newest picture by a copy of this one."""
         copy = picture.copy()
         with self._arrived:
             self._picture, self._status = copy, status
