@@ -33,26 +33,17 @@ typedef struct {
 
 typedef void MapKernel(const float *map, size_t count, float *out);
 typedef void SmoeKernel(Activations x, size_t count, float epsilon, float *out);
+typedef void ProductKernel(const float *combined, const float *cam, size_t count, float *out);
+typedef void CombineKernel(const Layer *layers, size_t count, size_t width, size_t first, size_t last, float *scratch,
+                           float *out);
+typedef void LoviKernel(const Layer *layers, size_t count, size_t width, size_t first, size_t last, float *scratch,
+                        uint8_t *out);
 
+/* The kernels of one instruction set: a pointer for each KERNEL row of table.h. */
 typedef struct {
     const char *instructions;
-    /* SMOE Scale of `count` ≤ SMOE_TILE / block pixels: of planes, whatever `block` says, and of blocks. Those
-     * without `relu` in their name take it for granted that nothing is negative. */
-    SmoeKernel *smoe_planes, *smoe_planes_relu, *smoe_blocks, *smoe_blocks_relu;
-    /* ½(1 + erf((s − μ)/(σ√2))) with the unbiased σ of all `count` pixels; 0.5 where all are equal. */
-    MapKernel *gauss_normalize;
-    /* Rows first … last − 1 of the weighted sum of the layers, each interpolated to `width` columns.
-     * `scratch` holds 2 * layers * width floats. */
-    void (*combine_rows)(const Layer *layers, size_t count, size_t width, size_t first, size_t last,
-                         float *scratch, float *out);
-    /* The same rows of LOVI, RGB; the layers' weights are 1. `scratch` holds (2 * layers + 3) * width floats. */
-    void (*lovi_rows)(const Layer *layers, size_t count, size_t width, size_t first, size_t last, float *scratch,
-                      uint8_t *out);
-    /* (map − min)/(max − min) of all `count` pixels, which are ≥ 0; 0 where the map is constant. */
-    MapKernel *minmax;
-    /* combined · CAM, and combined · (1 − CAM). */
-    void (*fast_cam)(const float *combined, const float *cam, size_t count, float *out);
-    void (*non_class)(const float *combined, const float *cam, size_t count, float *out);
+#define KERNEL(type, name) type *name;
+#include "table.h"
 } Kernels;
 
 extern const Kernels fastcam_kernels_generic;

@@ -2,7 +2,7 @@
 #include "kernels.h"
 
 #ifdef FASTCAM_HAVE_AVX2
-/* The library's headers first: only our own functions may be compiled for other instructions. */
+/* The standard headers come first: only our own functions may be compiled for other instructions. */
 #include <math.h>
 #include <string.h>
 #ifdef __clang__
@@ -10,10 +10,16 @@
 #else
 #pragma GCC target("avx2,fma")
 #endif
-#define FASTCAM_TABLE fastcam_kernels_avx2
-#define FASTCAM_INSTRUCTIONS "avx2"
-#include "kernels_table.h"
+#define ARITHMETIC
+#include "table.h"
+#undef ARITHMETIC
 #ifdef __clang__
 #pragma clang attribute pop
 #endif
+
+const Kernels fastcam_kernels_avx2 = {
+    .instructions = "avx2",
+#define KERNEL(type, name) .name = name,
+#include "table.h"
+};
 #endif

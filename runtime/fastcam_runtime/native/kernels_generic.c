@@ -1,4 +1,12 @@
 /* The kernels for the instructions that every processor of the platform has: SSE2 on x86-64, NEON on ARM64. */
-#define FASTCAM_TABLE fastcam_kernels_generic
-#define FASTCAM_INSTRUCTIONS "generic"
-#include "kernels_table.h"
+#include "kernels.h"
+
+#define ARITHMETIC
+#include "table.h"
+#undef ARITHMETIC
+
+const Kernels fastcam_kernels_generic = {
+    .instructions = "generic",
+#define KERNEL(type, name) .name = name,
+#include "table.h"
+};

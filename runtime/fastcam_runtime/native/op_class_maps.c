@@ -9,9 +9,7 @@ static int go_together(const Tensor *a, const Tensor *b)
            (a->dims[0] == b->dims[0] || a->dims[0] == 1 || b->dims[0] == 1);
 }
 
-typedef void Product(const float *combined, const float *cam, size_t count, float *out);
-
-static OrtStatus *product_map(const Setting *setting, OrtKernelContext *context, Product *product)
+static OrtStatus *product_map(const Setting *setting, OrtKernelContext *context, ProductKernel *product)
 {
     const OrtApi *api = setting->api;
     Tensor combined, cam;

@@ -2,6 +2,10 @@
 #include "operators.h"
 #include "tensors.h"
 
+#include <float.h>
+
+enum { EPSILON, BLOCK }; /* attributes */
+
 /* Fewer activations than this are not worth waking another thread for. */
 enum { PARALLEL_FROM = 1 << 16 };
 
@@ -20,7 +24,7 @@ static void run_tile(void *data, size_t index)
     size_t count = work->pixels - start < work->tile ? work->pixels - start : work->tile;
     Activations x = work->x;
     x.data += image * x.channels * work->pixels + start * x.block;
-    work->smoe(x, count, work->setting->epsilon, work->out + image * work->pixels + start);
+    work->smoe(x, count, (float)work->setting->attributes[EPSILON], work->out + image * work->pixels + start);
 }
 
 /* `block` is 1 for the kernels of planes. */
@@ -45,6 +49,28 @@ static OrtStatus *run_smoe(const Setting *setting, OrtKernelContext *context, Sm
     return NULL;
 }
 
+/* Without an epsilon above 0 the logarithm of a 0 would be taken. */
+OrtStatus *read_smoe_attributes(const OrtApi *api, const OrtKernelInfo *info, Setting *setting)
+{
+    float epsilon = 0;
+    if (!is_there(api, api->KernelInfoGetAttribute_float(info, "epsilon", &epsilon)) ||
+        !(epsilon > 0 && epsilon <= FLT_MAX))
+        FAIL("SMOE Scale needs the attribute epsilon, a number above 0");
+    setting->attributes[EPSILON] = (double)epsilon;
+    return NULL;
+}
+
+OrtStatus *read_smoe_blocked_attributes(const OrtApi *api, const OrtKernelInfo *info, Setting *setting)
+{
+    int64_t block = 0;
+    if (!is_there(api, api->KernelInfoGetAttribute_int64(info, "block", &block)) || (block != 8 && block != 16))
+        FAIL("blocks of channels are of 8 or 16: SmoeScaleBlocked needs the attribute block, one of these");
+    if (fastcam_block() != 0 && block != fastcam_block())
+        FAIL("the file was prepared for another processor");
+    setting->attributes[BLOCK] = (double)block;
+    return read_smoe_attributes(api, info, setting);
+}
+
 OrtStatus *smoe_scale(const Setting *setting, OrtKernelContext *context)
 {
     return run_smoe(setting, context, setting->kernels->smoe_planes, 1);
@@ -57,10 +83,10 @@ OrtStatus *smoe_scale_relu(const Setting *setting, OrtKernelContext *context)
 
 OrtStatus *smoe_scale_blocked(const Setting *setting, OrtKernelContext *context)
 {
-    return run_smoe(setting, context, setting->kernels->smoe_blocks, setting->block);
+    return run_smoe(setting, context, setting->kernels->smoe_blocks, (size_t)setting->attributes[BLOCK]);
 }
 
 OrtStatus *smoe_scale_blocked_relu(const Setting *setting, OrtKernelContext *context)
 {
-    return run_smoe(setting, context, setting->kernels->smoe_blocks_relu, setting->block);
+    return run_smoe(setting, context, setting->kernels->smoe_blocks_relu, (size_t)setting->attributes[BLOCK]);
 }

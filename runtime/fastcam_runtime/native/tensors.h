@@ -24,6 +24,14 @@ typedef struct {
 
 #define FAIL(message) return api->CreateStatus(ORT_INVALID_ARGUMENT, "fastcam: " message)
 
+/* Whether a node has the attribute that was asked for, of the type asked for; takes the status of the question. */
+static inline int is_there(const OrtApi *api, OrtStatus *status)
+{
+    if (status != NULL)
+        api->ReleaseStatus(status);
+    return status == NULL;
+}
+
 static inline OrtStatus *read_shape(const OrtApi *api, const OrtShape *shape, int type, Tensor *out)
 {
     int found = ORT_UNDEFINED;
