@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from types import ModuleType
 
 import pytest
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # before a test module imports onnxruntime
 
 
 @pytest.fixture(scope="session")

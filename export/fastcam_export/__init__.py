@@ -7,6 +7,8 @@ Example:
 
 from __future__ import annotations
 
+import fastcam_runtime  # noqa: F401 (first: it switches onnxruntime's telemetry off)
+
 from .analysis.taps import Tap
 from .api import export, graft
 from .errors import GraftError, LoadError

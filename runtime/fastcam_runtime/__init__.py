@@ -1,5 +1,10 @@
 """Frames in, maps and pictures out: numpy, onnxruntime and OpenCV only."""
 
+from . import telemetry
+
+telemetry.switch_off()  # before anything below imports onnxruntime
+
+# ruff: noqa: E402
 from .classes import ClassError
 from .draw.overlay import Overlay, overlay
 from .errors import FastcamError, ModelError, SinkError, SourceError
