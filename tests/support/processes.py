@@ -13,6 +13,22 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
+def terminal_signals() -> Iterator[None]:
+    """This process's signals as Python sets them when it is started from a terminal.
+
+    A shell's `&` and `nohup` have SIGINT or SIGHUP ignored, which Python and every child inherit.
+    """
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number in SIGNALS:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
 def started(
     *command: object, environment: Mapping[str, str] | None = None, ignored: int | None = None
 ) -> Iterator[subprocess.Popen[str]]:

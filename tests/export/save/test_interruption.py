@@ -6,7 +6,7 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,16 @@ from fastcam_export import export
 from fastcam_export.save import interruption
 from fastcam_export.save.interruption import interrupted_once, temporary_folder
 from support.networks import small_cnn
-from support.processes import fastcam, started
+from support.processes import fastcam, started, terminal_signals
 from support.running import picture, run
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+
+
+@pytest.fixture(autouse=True)
+def _as_from_a_terminal() -> Iterator[None]:
+    with terminal_signals():
+        yield
 
 
 def interrupt(arguments: list[str], folder: Path, number: int, begun: Callable[[], bool]) -> tuple[int, str]:
