@@ -29,9 +29,13 @@ from ..measure import system
 from ..model.grafted import Model
 from ..sinks import open_sink
 from ..sinks.predictions import LIMIT, Predictions
+from ..sinks.registry import KINDS as SINK_KINDS
+from ..sinks.registry import is_interactive
 from ..sources import SourceOptions, open_source
 from ..sources.capture import without_password
 from ..sources.ordered import PICTURES_PER_SECOND
+from ..sources.registry import KINDS as SOURCE_KINDS
+from ..uri_kinds import usage_lines
 from .arguments import parse_size, refuse_below_one
 from .output_paths import refuse_overwriting
 from .signals import handled
@@ -43,11 +47,13 @@ _PHOTOS_FPS = 1.0
 """Rates of a recording where the source has none."""
 _LONGEST_LABEL = 80
 
-_DESCRIPTION = """\
+_DESCRIPTION = f"""\
 Show where a network looks, on a camera, a stream, a video or pictures.
 
-INPUT   0 | /dev/video0 | csi://0 | rtsp://… | http://… | clip.mp4 | photo.jpg | folder/ | 'glob*.jpg' | test://
-OUTPUT  display:// | out.mp4 | out.png | frames/%04d.png | folder/ | http://:8000 (live page) | null://
+INPUT:
+{usage_lines(SOURCE_KINDS)}
+OUTPUT, any number of them:
+{usage_lines(SINK_KINDS)}
 """
 
 _EXAMPLES = """\
@@ -157,7 +163,7 @@ def run(args: argparse.Namespace) -> int:
     if args.every > 1 and not model.can_be_cut:
         logger.warning("%s: an ORT file cannot be cut, so --every saves nothing", args.model)
     outputs = args.outputs or [_default_output()]
-    watched = any(uri.startswith(("display://", "http://")) for uri in outputs)
+    watched = any(map(is_interactive, outputs))
     # Whatever was opened is closed if a later one cannot be opened; the loop closes them itself.
     with ExitStack() as opened:
         source = opened.enter_context(

@@ -11,6 +11,8 @@ from typing import ClassVar, TypeVar
 
 from ..classes import Prediction
 from ..image import Image
+from ..live.controls import Controls
+from ..uri_kinds import UriKind
 
 _Self = TypeVar("_Self", bound="Sink")
 
@@ -80,3 +82,21 @@ class Sink(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+@dataclass(frozen=True)
+class SinkOptions:
+    """What can be asked of any sink; each takes what it has a use for. Described at `open_sink`."""
+
+    fps: float
+    controls: Controls
+    token: str | None = None
+    real_time: bool = False
+
+
+@dataclass(frozen=True)
+class SinkKind(UriKind[SinkOptions, Sink]):
+    """A kind of sink."""
+
+    interactive: bool = False
+    """A person looks at it; as `Sink.interactive`."""

@@ -11,7 +11,7 @@ import cv2
 from ..errors import SinkError
 from ..image import Image
 from .atomic import prepare_folder, write_whole
-from .base import Sink, Status
+from .base import Sink, SinkKind, Status
 
 IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _FOLDER_SUFFIX = ".jpg"
@@ -125,3 +125,20 @@ class ImageFolder(Sink):
         self._numbers[key] = number
         self._used.add(name.casefold())
         return name
+
+
+IMAGE = SinkKind(
+    {"out.png": "one picture"},
+    lambda uri, options: ImageFile(Path(uri).expanduser()),
+    suffixes=IMAGE_SUFFIXES,
+)
+NUMBERED = SinkKind(
+    {"frames/%04d.png": "every picture in a numbered file"},
+    lambda uri, options: NumberedImages(str(Path(uri).expanduser())),
+    matches=lambda uri: "://" not in uri and "%" in uri,
+)
+FOLDER = SinkKind(
+    {"folder/": "every picture in a file, named after the photo that was read or numbered"},
+    lambda uri, options: ImageFolder(Path(uri).expanduser(), uri),
+    matches=lambda uri: "://" not in uri and (uri.endswith("/") or Path(uri).expanduser().is_dir()),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..image import Image
-from .base import Sink, Status
+from .base import Sink, SinkKind, Status
 
 
 class NullSink(Sink):
@@ -11,3 +11,11 @@ class NullSink(Sink):
 
     def write(self, picture: Image, status: Status) -> None:
         pass
+
+
+NULL = SinkKind(
+    {"null://": "nothing: pictures are drawn and thrown away"},
+    lambda uri, options: NullSink(),
+    ("null",),
+    matches="null://".__eq__,
+)

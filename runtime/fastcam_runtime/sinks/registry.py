@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 from ..errors import SinkError, closest
 from ..live.controls import Controls
-from .base import Sink
-from .images import IMAGE_SUFFIXES, ImageFile, ImageFolder, NumberedImages
-from .null import NullSink
-from .video import CODECS, VideoFile
+from .base import Sink, SinkKind, SinkOptions
+from .images import FOLDER, IMAGE, NUMBERED
+from .live_page import PAGE
+from .null import NULL
+from .video import VIDEO
+from .window import WINDOW
 
-SCHEMES = ("display", "http", "null")
+KINDS: tuple[SinkKind, ...] = (WINDOW, FOLDER, NUMBERED, VIDEO, IMAGE, PAGE, NULL)
+"""In the order of the help. The first kind that accepts a URI opens it: `folder/`, even if it is `a.mp4/`."""
 
 
 def open_sink(
@@ -21,18 +23,8 @@ def open_sink(
 ) -> Sink:
     """Open what `uri` names.
 
-    | uri | sink |
-    |---|---|
-    | `display://` | a window |
-    | `http://:8000`, `http://0.0.0.0:8000` | a live page, for this machine or for the network |
-    | `out.mp4`, `out.avi`, `out.mkv` | a video |
-    | `out.png` | one picture |
-    | `frames/%04d.png` | every picture in a file of its own, numbered |
-    | `folder/` | the same, under the names of the pictures that were read where they have any |
-    | `null://` | nothing |
-
     Args:
-        uri: One of the above.
+        uri: As `fastcam run --help` lists them under OUTPUT.
         fps: The rate that a recorded video declares.
         controls: What the keys of a window and the buttons of a live page change.
         token: The password of the live page, by default the one in the environment's FASTCAM_TOKEN, so that
@@ -43,43 +35,31 @@ def open_sink(
     Raises:
         SinkError: there is no such sink, or it cannot be written.
     """
-    scheme, separator, _ = uri.partition("://")
-    if not separator:
-        return _open_file(uri, fps, real_time)
-    if uri == "null://":
-        return NullSink()
-    if uri == "display://":
-        from .window import Window
-
-        return Window(controls)
-    if scheme == "http":
-        from .live_page.page import LivePage
-
-        # An empty setting is none; an empty argument is a mistake, and refused.
-        return LivePage(uri, controls, os.environ.get("FASTCAM_TOKEN") or None if token is None else token)
-    raise SinkError(
-        f"{uri}: no such output; there are display://, http://[host]:port, null:// and files"
-        f"{closest(scheme, SCHEMES)}"
-    )
-
-
-def _open_file(name: str, fps: float, real_time: bool) -> Sink:
-    if not name:
+    if not uri:
         raise SinkError("the output is an empty text")
-    path = Path(name).expanduser()
-    if name.endswith("/") or path.is_dir():
-        return ImageFolder(path, name)
-    if "%" in name:
-        return NumberedImages(str(path))
-    suffix = path.suffix.lower()
-    if suffix in CODECS:
-        return VideoFile(path, fps, real_time=real_time)
-    if suffix in IMAGE_SUFFIXES:
-        return ImageFile(path)
-    page = re.fullmatch(r"(?:http:/?)?([\w.-]*:)?(\d+)", name)
+    for kind in KINDS:
+        if kind.accepts(uri):
+            return kind.open(uri, SinkOptions(fps, controls, token, real_time))
+    raise SinkError(f"{uri}: {_complaint(uri)}")
+
+
+def is_interactive(uri: str) -> bool:
+    """Whether a person looks at the sink that `uri` names."""
+    return any(kind.interactive and kind.accepts(uri) for kind in KINDS)
+
+
+def _complaint(uri: str) -> str:
+    """Why `uri` names no sink, and what could be meant."""
+    scheme, separator, _ = uri.partition("://")
+    if separator:
+        schemes = [known for kind in KINDS for known in kind.schemes]
+        examples = [example for kind in KINDS if kind.schemes for example in kind.usage]
+        return f"no such output; there are {', '.join(examples)} and files{closest(scheme, schemes)}"
+    page = re.fullmatch(r"(?:http:/?)?([\w.-]*:)?(\d+)", uri)
     if page:
-        raise SinkError(f"{name}: a live page is named http://{page[1] or ':'}{page[2]}")
-    raise SinkError(
-        f"{name}: cannot tell what to write by the ending {suffix!r}; there are "
-        f"{', '.join((*CODECS, *IMAGE_SUFFIXES))}, folder/ and frames/%04d.png"
+        return f"a live page is named http://{page[1] or ':'}{page[2]}"
+    endings = [suffix for kind in KINDS for suffix in kind.suffixes]
+    return (
+        f"cannot tell what to write by the ending {Path(uri).suffix.lower()!r}; there are "
+        f"{', '.join(endings)}, folder/ and frames/%04d.png"
     )

@@ -12,7 +12,7 @@ import cv2
 from ..errors import SinkError
 from ..image import Image
 from .atomic import beside, prepare_folder
-from .base import Sink, Status
+from .base import Sink, SinkKind, Status
 
 CODECS = {
     ".mp4": ("mp4v", "avc1"),
@@ -123,6 +123,13 @@ class VideoFile(Sink):
             f"{self._path}: OpenCV cannot record {self._size[0]}x{self._size[1]} at {self._fps} per second "
             f"as {self._path.suffix}; there are {', '.join(CODECS)}"
         )
+
+
+VIDEO = SinkKind(
+    {"out.mp4": "a video; also .mov, .mkv and .avi"},
+    lambda uri, options: VideoFile(Path(uri).expanduser(), options.fps, real_time=options.real_time),
+    suffixes=tuple(CODECS),
+)
 
 
 def fit(picture: Image, size: tuple[int, int]) -> Image:

@@ -14,7 +14,7 @@ import cv2
 from ..errors import SinkError
 from ..image import Image
 from ..live.controls import Controls
-from .base import Sink, Status
+from .base import Sink, SinkKind, Status
 
 TITLE = "fastcam"
 _ESCAPE = 27
@@ -79,6 +79,15 @@ class Window(Sink):
         cv2.namedWindow(TITLE, cv2.WINDOW_NORMAL | cv2.WINDOW_KEEPRATIO)
         cv2.resizeWindow(TITLE, max(1, round(width * scale)), max(1, round(height * scale)))
         self._shown = True
+
+
+WINDOW = SinkKind(
+    {"display://": "a window"},
+    lambda uri, options: Window(options.controls),
+    ("display",),
+    matches="display://".__eq__,
+    interactive=True,
+)
 
 
 def draws_windows() -> bool:

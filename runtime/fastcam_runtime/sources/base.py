@@ -11,6 +11,7 @@ import cv2
 
 from ..errors import SourceError
 from ..image import Image
+from ..uri_kinds import UriKind
 
 FLIPS = {"horizontal": 1, "vertical": 0, "both": -1}
 """The words that turn a picture, and what `cv2.flip` calls them; `both` is half a turn."""
@@ -115,3 +116,6 @@ class SourceOptions:
         if self.flip is not None:
             image = cv2.flip(image, FLIPS[self.flip])
         return image
+
+
+SourceKind = UriKind[SourceOptions, Source]

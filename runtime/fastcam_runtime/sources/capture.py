@@ -11,7 +11,7 @@ import cv2
 
 from ..errors import SourceError
 from ..image import Image
-from .base import Source, SourceOptions
+from .base import Source, SourceKind, SourceOptions
 from .files import VideoFile
 from .live_source import LiveSource
 
@@ -49,6 +49,13 @@ def open_webcam(name: str, options: SourceOptions, devices: Path = Path("/dev"))
     """
     index = int(name.removeprefix("/dev/video"))
     return LiveSource(name, partial(_connect_webcam, name, index, options, devices), options)
+
+
+WEBCAM = SourceKind(
+    {"0": "the first webcam", "/dev/video0": "a webcam by its device"},
+    open_webcam,
+    matches=lambda uri: re.fullmatch(r"\d+|/dev/video\d+", uri) is not None,
+)
 
 
 def _connect_webcam(name: str, index: int, options: SourceOptions, devices: Path) -> CaptureGrabber:
@@ -92,6 +99,16 @@ def open_stream(uri: str, options: SourceOptions) -> Source:
     if opened[0].get(cv2.CAP_PROP_FRAME_COUNT) > 0:  # a stream does not know
         return VideoFile(name, connect, options)
     return LiveSource(name, lambda: CaptureGrabber(connect()), options)
+
+
+STREAM = SourceKind(
+    {
+        "rtsp://…": "a network camera; opened again when the connection is lost",
+        "http://…": "a stream or a video on a web server",
+    },
+    open_stream,
+    schemes=("http", "https", "rtsp", "rtsps"),
+)
 
 
 def _connect_stream(name: str, uri: str) -> cv2.VideoCapture:

@@ -11,7 +11,7 @@ import cv2
 
 from ..errors import SourceError
 from ..image import Image
-from .base import Source, SourceOptions
+from .base import Source, SourceKind, SourceOptions
 from .capture import CaptureGrabber
 from .live_source import LiveSource
 
@@ -19,19 +19,21 @@ DEFAULT_SIZE = (1280, 720)
 DEFAULT_FPS = 30.0
 
 
-def open_csi(number: str, options: SourceOptions, root: Path = Path("/")) -> Source:
-    """Open camera `number` (the text after `csi://`; empty is 0). `root` is where the board is looked up.
+def open_csi(uri: str, options: SourceOptions, root: Path = Path("/")) -> Source:
+    """Open the camera of `csi://NUMBER`; `csi://` is the first one. `root` is where the board is looked up.
 
     Raises:
         SourceError: there is no such camera, or the library that reads it is missing.
     """
-    if not (number or "0").isdecimal():
-        raise SourceError(
-            f"csi://{number}: {number!r} is not the number of a camera; the first one is csi://0"
-        )
-    index = int(number or "0")
+    number = uri.removeprefix("csi://") or "0"
+    if not number.isdecimal():
+        raise SourceError(f"{uri}: {number!r} is not the number of a camera; the first one is csi://0")
+    index = int(number)
     connect = _connect_jetson if is_jetson(root) else PicameraGrabber
     return LiveSource(f"csi://{index}", partial(connect, index, options), options)
+
+
+CSI = SourceKind({"csi://0": "the camera module of a Raspberry Pi or Jetson"}, open_csi, schemes=("csi",))
 
 
 def is_jetson(root: Path = Path("/")) -> bool:

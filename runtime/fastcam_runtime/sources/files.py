@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import SourceError, closest
 from ..image import Image
-from .base import Source, SourceOptions
+from .base import Source, SourceKind, SourceOptions
 from .ordered import OrderedSource
 
 logger = logging.getLogger(__name__)
@@ -47,6 +47,18 @@ def open_files(name: str, options: SourceOptions) -> Source:
         raise SourceError(f"{name}: neither a file nor a folder")
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
     raise SourceError(f"{name}: no such file{closest(path.name, [other.name for other in beside])}")
+
+
+FILES = SourceKind(
+    {
+        "clip.mp4": "a video",
+        "photo.jpg": "one image",
+        "folder/": "all images in a folder, sorted by name",
+        "'glob*.jpg'": "the images that match a pattern, sorted by name",
+    },
+    open_files,
+    matches=lambda uri: "://" not in uri,
+)
 
 
 def _images(paths: Iterable[Path], complaint: str) -> list[Path]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import SourceError, closest
 from ..image import Image
-from .base import SourceOptions
+from .base import SourceKind, SourceOptions
 from .ordered import OrderedSource
 
 PHOTOS = Path(__file__).parent / "clip"
@@ -198,6 +198,13 @@ class TestClip(OrderedSource):
     def _photograph(self, crop: PhotoCrop) -> Image:
         width, height = self.size
         return self._photos[crop.photo].enlarged[crop.top :, crop.left :][:height, :width]
+
+
+TEST_CLIP = SourceKind(
+    {"test://": "the built-in clip; options as in test://?size=640x480&fps=30&frames=100"},
+    TestClip.from_uri,
+    schemes=("test",),
+)
 
 
 def _matched(uri: str, query: dict[str, str], key: str, pattern: str, example: str) -> re.Match[str] | None:

@@ -107,7 +107,7 @@ def test_jetson_camera_is_opened_through_gstreamer(
     captures: list[StandInCapture], monkeypatch: pytest.MonkeyPatch, jetson: Path
 ) -> None:
     monkeypatch.setattr(cv2.videoio_registry, "getBackends", lambda: [cv2.CAP_GSTREAMER])
-    with csi.open_csi("1", SourceOptions(size=(640, 480), fps=29.97), root=jetson) as source:
+    with csi.open_csi("csi://1", SourceOptions(size=(640, 480), fps=29.97), root=jetson) as source:
         assert source.read() is not None
     pipeline, backend = captures[0].arguments
     assert backend == cv2.CAP_GSTREAMER
@@ -119,11 +119,11 @@ def test_jetson_camera_is_opened_through_gstreamer(
 def test_jetson_errors(captures: list[StandInCapture], monkeypatch: pytest.MonkeyPatch, jetson: Path) -> None:
     monkeypatch.setattr(cv2.videoio_registry, "getBackends", lambda: [cv2.CAP_FFMPEG])
     with pytest.raises(SourceError, match="built without GStreamer"):
-        csi.open_csi("0", SourceOptions(), root=jetson)
+        csi.open_csi("csi://0", SourceOptions(), root=jetson)
     monkeypatch.setattr(cv2.videoio_registry, "getBackends", lambda: [cv2.CAP_GSTREAMER])
     monkeypatch.setattr(StandInCapture, "working", False)
     with pytest.raises(SourceError, match="csi://0: nvarguscamerasrc finds no such camera"):
-        csi.open_csi("0", SourceOptions(), root=jetson)
+        csi.open_csi("csi://0", SourceOptions(), root=jetson)
 
 
 class StandInPicamera2:
@@ -187,7 +187,7 @@ def picamera2(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_pi_camera_gives_opencv_order_at_the_asked_size_and_rate(
     picamera2: list[object], tmp_path: Path
 ) -> None:
-    with csi.open_csi("", SourceOptions(size=(320, 240), fps=24.5), root=tmp_path) as source:
+    with csi.open_csi("csi://", SourceOptions(size=(320, 240), fps=24.5), root=tmp_path) as source:
         frame = source.read()
         assert source.fps == 24.5
     assert frame is not None
@@ -200,7 +200,7 @@ def test_pi_camera_that_fails_is_opened_again(
     picamera2: list[object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(StandInPicamera2, "fails_after", 3)
-    with csi.open_csi("0", SourceOptions(), root=tmp_path) as source:
+    with csi.open_csi("csi://0", SourceOptions(), root=tmp_path) as source:
         indices = [source.read().index for _ in range(2)]  # type: ignore[union-attr]
         until(lambda: source.reconnects == 1)
         monkeypatch.setattr(StandInPicamera2, "fails_after", None)
@@ -211,17 +211,17 @@ def test_pi_camera_that_fails_is_opened_again(
 
 def test_pi_camera_errors(picamera2: list[object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="csi://3: no such camera; picamera2 finds 1"):
-        csi.open_csi("3", SourceOptions(), root=tmp_path)
+        csi.open_csi("csi://3", SourceOptions(), root=tmp_path)
     monkeypatch.setattr(StandInPicamera2, "start", lambda self: 1 / 0)
     with pytest.raises(SourceError, match="csi://0: the camera refuses to start: division by zero"):
-        csi.open_csi("0", SourceOptions(), root=tmp_path)
+        csi.open_csi("csi://0", SourceOptions(), root=tmp_path)
     monkeypatch.delitem(sys.modules, "picamera2")
     (tmp_path / "picamera2.py").write_text("raise ValueError('numpy.dtype size changed')")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(SourceError, match=r"there but cannot be loaded: numpy\.dtype size changed"):
-        csi.open_csi("0", SourceOptions(), root=tmp_path)
+        csi.open_csi("csi://0", SourceOptions(), root=tmp_path)
     monkeypatch.setitem(sys.modules, "picamera2", None)
     with pytest.raises(
         SourceError, match="OpenCV cannot open a camera module; on a Raspberry Pi it takes picamera2"
     ):
-        csi.open_csi("0", SourceOptions(), root=tmp_path)
+        csi.open_csi("csi://0", SourceOptions(), root=tmp_path)

@@ -1,1 +1,27 @@
-"""The live page: an HTTP server that shows the newest picture."""
+"""The live page: one picture for any number of viewers, its controls, and the HTTP server under it."""
+
+from __future__ import annotations
+
+import os
+
+from ..base import Sink, SinkKind, SinkOptions
+
+
+def open_page(uri: str, options: SinkOptions) -> Sink:
+    """Open `http://[host]:port`."""
+    from .page import LivePage  # imported only when a page is opened: most runs need no HTTP server
+
+    # An empty setting is none; an empty argument is a mistake, and refused.
+    token = os.environ.get("FASTCAM_TOKEN") or None if options.token is None else options.token
+    return LivePage(uri, options.controls, token)
+
+
+PAGE = SinkKind(
+    {
+        "http://:8000": "a live page for this machine",
+        "http://0.0.0.0:8000": "a live page for the network",
+    },
+    open_page,
+    schemes=("http",),
+    interactive=True,
+)
