@@ -91,7 +91,7 @@ def make_files(plain: Path, folder: Path, *, classes: bool = True) -> Files:
 
 def open_form(files: Files, form: Form, threads: int) -> ort.InferenceSession:
     """A session on the CPU for one form."""
-    return open_session(form.path(files), threads=threads, provider="cpu", native=form.native)
+    return open_session(form.path(files), threads=threads, provider="cpu", compiled=form.native)
 
 
 def runner(session: ort.InferenceSession, size: int) -> Callable[[], list[Any]]:

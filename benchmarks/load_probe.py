@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before = memory_bytes()
     reset_peak()
     started = now()
-    session = open_session(options.path, threads=1, provider="cpu", native=options.native)
+    session = open_session(options.path, threads=1, provider="cpu", compiled=options.native)
     load_ms = 1e3 * (now() - started)
     for _ in range(RUNS):
         session.run(None, {session.get_inputs()[0].name: picture})

@@ -27,10 +27,10 @@ import fastcam_export
 import numpy as np
 from fastcam_models import default_model
 from fastcam_runtime import Explainer
+from fastcam_runtime.cli.output_paths import write_json
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.live.loop import Loop, LoopOptions
 from fastcam_runtime.live.metrics import STAGES
-from fastcam_runtime.live.report import write_json
 from fastcam_runtime.measure import system
 from fastcam_runtime.model.session import count_threads
 from fastcam_runtime.sinks import Sink, Status

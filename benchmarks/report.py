@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastcam_runtime import native
-from fastcam_runtime.live.report import write_json
+from fastcam_runtime.cli.output_paths import write_json
 from fastcam_runtime.measure import system
 
 from .networks import RESULTS

@@ -15,9 +15,9 @@ import fastcam_export
 import numpy as np
 from fastcam_models import default_model
 from fastcam_runtime import Explainer
+from fastcam_runtime.cli.output_paths import write_json
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.live.loop import Loop, LoopOptions
-from fastcam_runtime.live.report import write_json
 from fastcam_runtime.measure import system
 from fastcam_runtime.sinks import Sink, Status
 from fastcam_runtime.sources import open_source

@@ -6,6 +6,7 @@ The exporter writes it and the runtime reads it; both take it from here.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
 from collections.abc import Mapping
@@ -153,8 +154,13 @@ class Metadata:
             raise ModelError(f"{path}: {error}") from error
 
     @classmethod
+    @functools.lru_cache(maxsize=8)
     def from_json(cls, text: str) -> Metadata:
-        """Read what `to_json` wrote. Unknown keys of a newer writer are passed over."""
+        """Read what `to_json` wrote, and ignore the unknown keys of a newer writer.
+
+        A text with many labels takes a while to parse, and every session of a file has the same one: the last
+        few results are kept.
+        """
         try:
             fields: dict[str, Any] = json.loads(text)
             version = fields["version"]

@@ -16,9 +16,8 @@ import onnxruntime as ort
 from . import contract
 from .classes import Prediction, class_count, find_class, probability, tells_classes
 from .errors import FastcamError, ModelError, first_line
-from .explanation import Explanation, Prepared
+from .explanation import Explanation, InputTensor
 from .image import Array, Geometry
-from .model.class_input import ClassInput
 from .model.grafted import Model
 from .preprocess import Preprocessor
 
@@ -32,20 +31,20 @@ _DTYPES = {
 }
 
 _TENSORS = 3
-"""Prepared frames that can be around: one in the network, one waiting for it, one being filled."""
+"""Input tensors in use at one time: one in the network, one waiting for it, one being filled."""
 
 
 class Explainer:
     """A grafted model, ready for frames.
 
-    One thread at a time may call it; another one may `prepare` the next frames meanwhile.
+    One thread at a time may call it; another one may `preprocess` the next frames meanwhile.
 
     Args:
         path: A file made by `fastcam export` (.onnx, or .ort converted from it).
         threads: Threads for one frame; by default the physical cores, four at most.
         provider: `auto`, `cpu`, `cuda`…: see `fastcam_runtime.providers`.
         outputs: Words of `contract.OUTPUTS`; only these maps are computed. None: all that the file has.
-        native: Use the compiled kernels where they were built.
+        compiled: Use the compiled kernels where they were built.
 
     Raises:
         ModelError: The file is missing, damaged, was never grafted or lacks one of `outputs`.
@@ -64,11 +63,11 @@ class Explainer:
         provider: str = "auto",
         outputs: Iterable[str] | None = None,
         *,
-        native: bool = True,
+        compiled: bool = True,
     ) -> None:
         if not isinstance(path, str | os.PathLike):
             raise ModelError(f"the path of a model is a text or a Path, not {type(path).__name__}")
-        self._set_up(Model(Path(path), threads=threads, provider=provider, native=native), outputs)
+        self._set_up(Model(Path(path), threads=threads, provider=provider, compiled=compiled), outputs)
 
     @classmethod
     def of(cls, model: Model, outputs: Iterable[str] | None = None) -> Explainer:
@@ -91,7 +90,7 @@ class Explainer:
             raise ModelError(f"{model.path}: its image input {name!r} {found}")
         _refuse_further_inputs(model, session)
         self._batch: int | None = image.shape[0] if isinstance(image.shape[0], int) else None
-        self._preprocess = Preprocessor(
+        self._preprocessor = Preprocessor(
             self.metadata.image,
             self.metadata.preprocess,
             self.metadata.resize,
@@ -119,22 +118,22 @@ class Explainer:
         """
         return self.explain(frame)[0]
 
-    def prepare(self, frame: Array) -> Prepared:
-        """The frame as the network's input, for `explain`; it is valid until two more were prepared."""
+    def preprocess(self, frame: Array) -> InputTensor:
+        """The frame as the network's input, for `explain`. It is valid until this was called twice more."""
         started = time.perf_counter()
-        tensor, geometry = self._preprocess(frame)
-        return Prepared(tensor, geometry, 1e3 * (time.perf_counter() - started))
+        tensor, geometry = self._preprocessor(frame)
+        return InputTensor(tensor, geometry, 1e3 * (time.perf_counter() - started))
 
     def explain(
         self,
-        frame: Array | Prepared,
+        frame: Array | InputTensor,
         classes: Sequence[int | str] | int | str | None = None,
         outputs: Sequence[str] | None = None,
     ) -> list[Explanation]:
         """One explanation per class asked for.
 
         Args:
-            frame: As in a plain call, or what `prepare` made of it.
+            frame: As in a plain call, or what `preprocess` made of it.
             classes: Indices, labels or unique parts of labels, or one of them; None for the class with the
                 highest score.
             outputs: Words of `contract.OUTPUTS` for this frame only, `()` for none. Each new choice opens a
@@ -149,14 +148,14 @@ class Explainer:
             classes = [classes]
         indices = None if classes is None else [self.class_index(choice) for choice in classes]
         session = self.model.session(wanted)
-        prepared = frame if isinstance(frame, Prepared) else self.prepare(frame)
+        tensor = frame if isinstance(frame, InputTensor) else self.preprocess(frame)
         started = time.perf_counter()
-        results = self._run(session, wanted, prepared.tensor, indices)
+        results = self._run(session, wanted, tensor.values, indices)
         milliseconds = 1e3 * (time.perf_counter() - started)
         share = 1 / len(results) if results else 0.0
-        timings = {"preprocess": prepared.milliseconds * share, "inference": milliseconds * share}
+        timings = {"preprocess": tensor.milliseconds * share, "inference": milliseconds * share}
         return [
-            self._explanation(result, None if indices is None else indices[i], timings, prepared.geometry)
+            self._explanation(result, None if indices is None else indices[i], timings, tensor.geometry)
             for i, result in enumerate(results)
         ]
 
@@ -207,7 +206,7 @@ class Explainer:
         """The outputs by name, without the batch dimension: one dictionary per class."""
         names = [self.metadata.scores, *self.model.output_names(wanted)]
         feed: dict[str, Any] = {self.metadata.image.name: tensor}
-        takes = ClassInput.of(session)
+        takes = self.model.class_input(session)
         if not takes.there:
             if classes is not None and not set(contract.CLASS_OUTPUTS).isdisjoint(wanted):
                 raise ModelError(

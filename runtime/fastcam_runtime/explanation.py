@@ -33,10 +33,10 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A frame as the network's input, made by `Explainer.prepare`."""
+class InputTensor:
+    """A frame as the network's input, made by `Explainer.preprocess`."""
 
-    tensor: Array
+    values: Array
     geometry: Geometry
     milliseconds: float
     """What it took."""

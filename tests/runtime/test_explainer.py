@@ -56,12 +56,12 @@ def test_everything_at_once(folder: Path, batch: int | str, layout: str) -> None
     assert min(explanation.timings.values()) > 0
 
 
-def test_a_prepared_frame_stays_while_two_more_are_prepared(graft: Path) -> None:
+def test_an_input_tensor_stays_while_two_more_are_filled(graft: Path) -> None:
     explain = Explainer(graft, threads=1)
     frames = [picture(seed) for seed in (3, 4, 5)]
     expected = [explain(frame).maps[contract.MAP] for frame in frames]
-    prepared = [explain.prepare(frame) for frame in frames]
-    for ready, saliency in zip(prepared, expected, strict=True):
+    tensors = [explain.preprocess(frame) for frame in frames]
+    for ready, saliency in zip(tensors, expected, strict=True):
         explanation = explain.explain(ready)[0]
         np.testing.assert_array_equal(explanation.maps[contract.MAP], saliency)
         assert explanation.timings["preprocess"] == ready.milliseconds > 0

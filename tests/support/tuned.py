@@ -34,7 +34,9 @@ def clock(costs: Mapping[str, float], otherwise: float = 1.0) -> Measure:
 
 
 def workbench(model: Path, pictures: Sequence[np.ndarray], measure: Measure, **options: object) -> Workbench:
-    settings = BenchOptions(threads=1, provider="cpu", rounds=9, native=bool(options.pop("native", False)))
+    settings = BenchOptions(
+        threads=1, provider="cpu", rounds=9, compiled=bool(options.pop("compiled", False))
+    )
     return Workbench(model, options, pictures, settings, measure)
 
 

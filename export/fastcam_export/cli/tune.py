@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fastcam_runtime.cli.arguments import MODEL_HELP, Parser
-from fastcam_runtime.cli.output_paths import refuse_overwriting
+from fastcam_runtime.cli.output_paths import check_json_path, refuse_overwriting, write_json
 from fastcam_runtime.errors import FastcamError
-from fastcam_runtime.live.report import check_json_path, write_json
 from fastcam_runtime.measure.paired import BenchOptions
 
 from ..analysis.plan import plan
@@ -80,7 +79,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--pick", metavar="NAME", help="write this form, within the budget or not")
     command.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each form (100)")
     command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
-    command.add_argument("--no-native", dest="native", action="store_false", help="no compiled kernels")
+    command.add_argument("--no-native", dest="compiled", action="store_false", help="no compiled kernels")
     command.add_argument("--json", type=Path, metavar="FILE", help="write everything measured to FILE")
     add_map_options(command)
     command.set_defaults(handler=run)
@@ -89,7 +88,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, print the table, ask, write; returns the exit code."""
     budget = Budget.parse(args.budget)
-    options = BenchOptions(threads=args.threads, rounds=args.rounds, native=args.native)
+    options = BenchOptions(threads=args.threads, rounds=args.rounds, compiled=args.compiled)
     wanted = default_target(args.model, "tuned") if args.out is None else args.out
     out = check_target(wanted, args.labels)
     graft_options = map_options(args)

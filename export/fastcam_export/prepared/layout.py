@@ -22,7 +22,7 @@ from fastcam_runtime import native
 from fastcam_runtime.contract import DOMAIN, METADATA_KEY, NODE_PREFIX, Metadata
 from fastcam_runtime.errors import first_line
 from fastcam_runtime.prepared import device as preparation
-from fastcam_runtime.prepared.blocks import block as native_block
+from fastcam_runtime.prepared.device import block as native_block
 
 from ..check import check_same
 from ..errors import GraftError

@@ -112,7 +112,7 @@ class Workbench:
     def kernels(self) -> bool:
         """Whether compiled kernels take part."""
         on_cpu = providers.choose(self.options.provider)[0] == providers.CPU
-        return self.options.native and on_cpu and native.usable()
+        return self.options.compiled and on_cpu and native.usable()
 
     @property
     def statistic_has_kernel(self) -> bool:
@@ -154,7 +154,9 @@ class Workbench:
         total = bench.WARM_UP + self.options.rounds
         progress(0, total)
         with self._grafted(form) as (path, metadata):
-            fidelity = Fidelity.between(self._exact_maps, self._maps(path, with_kernels=self.options.native))
+            fidelity = Fidelity.between(
+                self._exact_maps, self._maps(path, with_kernels=self.options.compiled)
+            )
             plain = bench.open_variant("plain", path, self.options, cut_file(path))
             grafted = bench.open_variant(form.name, path, self.options)
             self._show_picture(metadata, plain, grafted)
@@ -194,7 +196,7 @@ class Workbench:
 
     def _maps(self, path: Path, with_kernels: bool) -> list[Array]:
         options = self.options
-        explain = Explainer(path, options.threads, options.provider, ["saliency_map"], native=with_kernels)
+        explain = Explainer(path, options.threads, options.provider, ["saliency_map"], compiled=with_kernels)
         maps = []
         for picture in self.pictures:
             explanation = explain(picture)

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..live.report import check_json_path, write_json
 from ..measure import paired as bench
 from ..model import providers
 from ..model.pruning import is_saliency_output
 from ..model.session import count_threads
 from ..text import format_table
+from .output_paths import check_json_path, write_json
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…"
     )
-    parser.add_argument("--no-native", dest="native", action="store_false", help="no compiled kernels")
+    parser.add_argument("--no-native", dest="compiled", action="store_false", help="no compiled kernels")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write everything, raw samples too, to FILE"
     )
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print the table, write the file."""
     if args.json is not None:
         check_json_path(args.json)
-    options = bench.BenchOptions(args.threads, args.provider, args.rounds, args.native)
+    options = bench.BenchOptions(args.threads, args.provider, args.rounds, args.compiled)
     variants = bench.open_variants(args.model, args.baseline, options)
     if len(variants) == 1 and variants[0].name == "grafted":
         logger.info("%s: an ORT file cannot be cut; compare with --baseline PLAIN.ort", args.model)

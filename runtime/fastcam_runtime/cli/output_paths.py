@@ -1,14 +1,17 @@
-"""Nothing that a run reads may be what it writes."""
+"""The files that a command writes: never over what it reads, and whole or not at all."""
 
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..errors import SinkError
+from ..sinks.atomic import check_folder, prepare_folder, write_whole
 from ..sinks.images import NUMBER
 from ..sources.files import IMAGE_SUFFIXES
 
@@ -66,3 +69,23 @@ def _with_folders(images: Iterable[Path]) -> list[Path]:
     found = [image for image in images if image.exists()]
     behind = {image.resolve().parent for image in found if image.is_symlink()}
     return [*found, *({image.parent for image in found} | behind)]
+
+
+def check_json_path(path: Path) -> None:
+    """Refuse a place that a report cannot be written to, before the work that it reports on.
+
+    Raises:
+        SinkError: The folder cannot be made or written to, or `path` is a folder or a file of another kind.
+    """
+    check_folder(path.parent, str(path))
+    if path.is_dir():
+        raise SinkError(f"{path}: is a folder, not a file")
+    if path.exists() and path.suffix.lower() != ".json":
+        raise SinkError(f"{path}: there is a file that is no .json; name another for the figures")
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a report, whole or not at all, and its folder if there is none."""
+    prepare_folder(path.parent, str(path))
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    write_whole(path, text.encode(errors="replace"))  # a file's name may be no UTF-8

@@ -24,7 +24,7 @@ from ..errors import FastcamError
 from ..explainer import Explainer
 from ..live.controls import Controls
 from ..live.loop import Loop, LoopOptions
-from ..live.report import RunReport, check_json_path, write_json
+from ..live.report import RunReport
 from ..measure import system
 from ..model.grafted import Model
 from ..sinks import open_sink
@@ -37,7 +37,7 @@ from ..sources.ordered import PICTURES_PER_SECOND
 from ..sources.registry import KINDS as SOURCE_KINDS
 from ..uri_kinds import usage_lines
 from .arguments import parse_size, refuse_below_one
-from .output_paths import refuse_overwriting
+from .output_paths import check_json_path, refuse_overwriting, write_json
 from .signals import handled
 
 logger = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ def add_parser(commands: Any) -> None:
     )
     speed.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
     speed.add_argument("--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…")
-    speed.add_argument("--no-native", dest="native", action="store_false", help="no compiled kernels")
+    speed.add_argument("--no-native", dest="compiled", action="store_false", help="no compiled kernels")
     parser.add_argument(
         "--json",
         type=Path,
@@ -144,10 +144,10 @@ def run(args: argparse.Namespace) -> int:
     refuse_overwriting([args.model, args.input], [*args.outputs, *([args.json] if args.json else [])])
     # Drawing has its own thread beside the network's; a pool of more would fight it for the cores.
     cv2.setNumThreads(1)
-    overlay = Overlay(args.colormap, args.alpha, args.blend, native=args.native)
+    overlay = Overlay(args.colormap, args.alpha, args.blend, compiled=args.compiled)
     options = LoopOptions(args.every, args.smooth, args.frames, args.caption)
     SourceOptions(args.size, args.fps, args.flip, args.loop)  # refuses what is out of range, before a load
-    model = Model(args.model, threads=args.threads, provider=args.provider, native=args.native)
+    model = Model(args.model, threads=args.threads, provider=args.provider, compiled=args.compiled)
     shown = output_of(args.view, model, of_class=args.class_choice is not None)
     explainer = Explainer.of(model, [shown])
     controls = Controls(

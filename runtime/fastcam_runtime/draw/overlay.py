@@ -26,7 +26,7 @@ class Overlay:
         colormap: A name of `colormaps.COLORMAPS`.
         alpha: The share of the map in the picture, 0…1; the blend `paper` has its own.
         blend: `colour` or `paper`.
-        native: Use the compiled blend where it was built; the picture is the same.
+        compiled: Use the compiled blend where it was built; the picture is the same.
 
     Raises:
         FastcamError: One of them is not possible.
@@ -38,7 +38,7 @@ class Overlay:
         alpha: float = 0.5,
         blend: str = "colour",
         *,
-        native: bool = True,
+        compiled: bool = True,
     ) -> None:
         if not 0 <= alpha <= 1:
             raise FastcamError(f"alpha is {alpha}, not between 0 and 1")
@@ -49,7 +49,7 @@ class Overlay:
         self._half_colours = _packed(table - table // 2)
         self._gray_frame = blend == "paper"
         self._alpha = 1 - PAPER_GRAY if blend == "paper" else alpha
-        self._native = native
+        self._compiled = compiled
         self._heat: Array = np.zeros((0, 0, 3), np.uint8)
         self._picture = self._heat
         self._seen: object = None
@@ -103,7 +103,7 @@ class Overlay:
     def _draw_halves(self, base: Array, saliency: Array, geometry: Geometry) -> None:
         """Half of the frame and half of the map, to half a level: far faster than any other weights."""
         seen, levels = geometry.seen, self._levels_of(saliency, geometry)
-        blend_halves = blending.load() if self._native else None
+        blend_halves = blending.load() if self._compiled else None
         if np.may_share_memory(base, self._picture):
             base = base.copy()  # the last picture, drawn on once more
         if blend_halves is None or levels.shape != geometry.frame:

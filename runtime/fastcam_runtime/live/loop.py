@@ -138,7 +138,7 @@ class Loop:
         if frame is None:
             return None
         age = 1e3 * (time.monotonic() - frame.time)
-        return Read(frame, age, self._explainer.prepare(frame.image))
+        return Read(frame, age, self._explainer.preprocess(frame.image))
 
     def _explain_all(self) -> None:
         next_frame = self._read if self._source.live else self._frames.get
@@ -174,7 +174,7 @@ class Loop:
         model = self._explainer.model
         outputs = [views.output_of(view, model, of_class=of_class is not None)] if with_maps else []
         classes = [of_class] if of_class is not None else None
-        explanation = self._explainer.explain(read.prepared, classes, outputs)[0]
+        explanation = self._explainer.explain(read.tensor, classes, outputs)[0]
         if with_maps:
             self._maps = explanation.maps
         explanation = replace(explanation, maps=self._maps)
@@ -198,7 +198,7 @@ class Loop:
         if held is None:
             return shown
         # Later frames have overwritten its input tensor.
-        held = replace(held, prepared=self._explainer.prepare(held.frame.image))
+        held = replace(held, tensor=self._explainer.preprocess(held.frame.image))
         self._give(self._explain(held, shown, with_maps=True, again=True))
         return None
 

@@ -13,7 +13,7 @@ import cv2
 from ..draw.renderer import Drawing
 from ..errors import FastcamError
 from ..explainer import Explainer
-from ..explanation import Explanation, Prepared
+from ..explanation import Explanation, InputTensor
 from ..image import Image
 from ..sinks import Sink, Status
 from ..sinks.atomic import write_whole
@@ -32,7 +32,7 @@ class Read:
     frame: Frame
     age: float
     """Milliseconds since it was captured, or began to be read."""
-    prepared: Prepared
+    tensor: InputTensor
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from ..errors import SinkError
 from ..measure import system
-from ..sinks.atomic import check_folder, prepare_folder, write_whole
 from ..sinks.predictions import Predictions
 from ..sources import Source
 from ..text import format_table
@@ -74,23 +70,3 @@ class RunReport:
             "versions": system.versions(),
             "predictions": self.predictions.as_list(),
         }
-
-
-def check_json_path(path: Path) -> None:
-    """Refuse a place that a report cannot be written to, before the work that it reports on.
-
-    Raises:
-        SinkError: The folder cannot be made or written to, or `path` is a folder or a file of another kind.
-    """
-    check_folder(path.parent, str(path))
-    if path.is_dir():
-        raise SinkError(f"{path}: is a folder, not a file")
-    if path.exists() and path.suffix.lower() != ".json":
-        raise SinkError(f"{path}: there is a file that is no .json; name another for the figures")
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a report, whole or not at all, and its folder if there is none."""
-    prepare_folder(path.parent, str(path))
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    write_whole(path, text.encode(errors="replace"))  # a file's name may be no UTF-8

@@ -17,7 +17,7 @@ from ..errors import FastcamError, ModelError, first_line
 from ..image import Array
 from ..model import providers
 from ..model.file import is_ort, summarize_file
-from ..model.kernels import running_form
+from ..model.kernels import describe_kernels
 from ..model.ort_format import summarize_ort
 from ..model.pruning import cut_file
 from ..model.session import open_session
@@ -105,7 +105,7 @@ class BenchOptions:
     threads: int | None = None
     provider: str = "auto"
     rounds: int = 100
-    native: bool = True
+    compiled: bool = True
 
     def __post_init__(self) -> None:
         if self.rounds < MIN_ROUNDS:
@@ -127,7 +127,7 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
     if providers.choose(options.provider)[0] == providers.CPU:
         # The first session pays for the start of onnxruntime and of the kernels: no part of any file's load.
         # An accelerator may compile for minutes, and is not started in vain.
-        open_session(model, threads=options.threads, provider="cpu", native=options.native)
+        open_session(model, threads=options.threads, provider="cpu", compiled=options.compiled)
     measured = open_variant("grafted", model, options)
     if METADATA_KEY not in measured.session.get_modelmeta().custom_metadata_map:
         measured.name = "model"
@@ -156,7 +156,7 @@ def open_variant(name: str, path: Path, options: BenchOptions, data: bytes | Non
     """
     started = time.perf_counter()
     session = open_session(
-        path, data=data, threads=options.threads, provider=options.provider, native=options.native
+        path, data=data, threads=options.threads, provider=options.provider, compiled=options.compiled
     )
     load_ms = 1e3 * (time.perf_counter() - started)
     feed = _feed(session, path)
@@ -190,7 +190,7 @@ def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]
         "cpu": system.cpu_name(),
         "provider": provider,
         "threads": session.get_session_options().intra_op_num_threads,
-        "kernels": running_form(file, native=options.native, on_cpu=provider == providers.CPU),
+        "kernels": describe_kernels(file, compiled=options.compiled, on_cpu=provider == providers.CPU),
         "versions": system.versions(),
         "rounds": options.rounds,
         "warm_up": WARM_UP,

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..contract import METADATA_KEY, ImageInput, Metadata, TapInfo
-from ..prepared import device as preparation
+from ..prepared import device
 from ..text import count, left_table
 from .file import Summary
-from .kernels import running_form
+from .kernels import describe_kernels
 
 
 def describe_graft(path: Path, file: Summary) -> str:
@@ -66,5 +66,5 @@ def _numbers(values: Sequence[float]) -> str:
 
 
 def _runs_here(file: Summary, metadata: Metadata) -> str:
-    refusal = preparation.refusal(metadata.prepared, native=True, provider_is_cpu=True)
-    return f"not at all: {refusal}" if refusal else running_form(file, native=True, on_cpu=True)
+    refusal = device.refusal(metadata.prepared, compiled=True, provider_is_cpu=True)
+    return f"not at all: {refusal}" if refusal else describe_kernels(file, compiled=True, on_cpu=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import onnxruntime as ort
 
@@ -19,6 +21,23 @@ MAX_SESSIONS = 3
 """Sessions kept per model: each holds the weights once more."""
 
 
+@dataclass(frozen=True)
+class ClassInput:
+    """How a session takes the class that its maps are for: the input `saliency_class`."""
+
+    there: bool
+    """False if no class map is computed, or if a tool turned the input into a constant."""
+    any_classes: bool
+    """One run explains one image for any number of classes."""
+
+    @classmethod
+    def of(cls, session: ort.InferenceSession) -> ClassInput:
+        """Read it from the inputs of a session, with or without a default value."""
+        inputs = [*session.get_inputs(), *session.get_overridable_initializers()]
+        shapes = [value.shape for value in inputs if value.name == contract.CLASS_INPUT]
+        return cls(bool(shapes), [contract.CLASSES] in shapes)
+
+
 class Model:
     """A file made by `fastcam export`. Sessions are opened when they are first asked for.
 
@@ -26,22 +45,23 @@ class Model:
         path: The `.onnx` or `.ort` file.
         threads: Threads that share one operator; None for the default.
         provider: A name of `providers.NAMES`, or `auto`.
-        native: Use the compiled kernels where they were built.
+        compiled: Use the compiled kernels where they were built.
 
     Raises:
         ModelError: The file is missing, damaged, or was never grafted.
     """
 
     def __init__(
-        self, path: Path, *, threads: int | None = None, provider: str = "auto", native: bool = True
+        self, path: Path, *, threads: int | None = None, provider: str = "auto", compiled: bool = True
     ) -> None:
         self.path = path
         self._threads = threads
         self._provider = provider
-        self._native = native
+        self._compiled = compiled
         self.can_be_cut = not is_ort(path)
         """Whether maps that are not wanted cost nothing: only an ONNX file can be cut, an ORT file cannot."""
         self._sessions: dict[frozenset[str], ort.InferenceSession] = {}
+        self._class_inputs: WeakKeyDictionary[ort.InferenceSession, ClassInput] = WeakKeyDictionary()
         self._file = self._look()
         outputs = self._file.outputs
         text = self._file.metadata.get(contract.METADATA_KEY)
@@ -94,14 +114,20 @@ class Model:
         if session is None:
             while len(self._sessions) >= MAX_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
-            session = self._open(key)
+            session = self._open(None if key == frozenset(self.maps) else cut_file(self.path, key))
             release_memory()
         self._sessions[key] = session  # the last used is the last to go
         return session
 
+    def class_input(self, session: ort.InferenceSession) -> ClassInput:
+        """How a session of this model takes the class; looked up once per session."""
+        if session not in self._class_inputs:
+            self._class_inputs[session] = ClassInput.of(session)
+        return self._class_inputs[session]
+
     def describe(self) -> str:
         """One line about what runs where, once a session is open; says so where the maps are approximate."""
-        text = describe(next(iter(self._sessions.values())), self.path, self._file, native=self._native)
+        text = describe(next(iter(self._sessions.values())), self.path, self._file, compiled=self._compiled)
         left_out = self.metadata.approximation
         return f"{text}, approximate maps: {left_out}" if left_out else text
 
@@ -109,15 +135,15 @@ class Model:
         """What the file says of itself."""
         if self.can_be_cut:
             return summarize_file(self.path)
-        session = open_session(self.path, threads=self._threads, provider=self._provider, native=self._native)
+        session = self._open()
         file = summarize_ort(self.path, session)
         self._sessions[frozenset(filter(is_saliency_output, file.outputs))] = session
         return file
 
-    def _open(self, keep: frozenset[str]) -> ort.InferenceSession:
-        data = None if keep == frozenset(self.maps) else cut_file(self.path, keep)
+    def _open(self, data: bytes | None = None) -> ort.InferenceSession:
+        """A session for the whole file, or for `data` cut out of it."""
         return open_session(
-            self.path, data=data, threads=self._threads, provider=self._provider, native=self._native
+            self.path, data=data, threads=self._threads, provider=self._provider, compiled=self._compiled
         )
 
 

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from .. import native as compiled
+from .. import native
 from ..contract import METADATA_KEY, Metadata
 from .file import Summary
 
 STANDARD = "standard operators"
 
 
-def running_form(file: Summary, *, native: bool, on_cpu: bool) -> str:
+def describe_kernels(file: Summary, *, compiled: bool, on_cpu: bool) -> str:
     """One line for people: what computes the maps of a file, and why no compiled kernels where none do.
 
     Args:
         file: What the file says of itself.
-        native: Whether compiled kernels are wanted.
+        compiled: Whether compiled kernels are wanted.
         on_cpu: Whether the processor itself computes.
 
     Raises:
         ModelError: The file's metadata are damaged.
     """
-    if not native:
+    if not compiled:
         return f"{STANDARD}, no compiled kernels: not wanted"
     if not on_cpu:
         return f"{STANDARD}, no compiled kernels: they are for the CPU"
     text = file.metadata.get(METADATA_KEY)
     if text is None:
         return f"{STANDARD}, no maps"
-    operators = compiled.operators()
+    operators = native.operators()
     if not operators:
-        return f"{STANDARD}, {compiled.status()}"
+        return f"{STANDARD}, {native.status()}"
     if Metadata.from_json(text).prepared:
-        return compiled.status()
+        return native.status()
     if not file.functions:
         return f"{STANDARD}, no functions for compiled kernels"
     missing = [name for name in file.functions if name not in operators]
     if len(missing) == len(file.functions):
         return f"{STANDARD}, no compiled kernels for {', '.join(missing)}"
-    return f"{compiled.status()}, {STANDARD} for {', '.join(missing)}" if missing else compiled.status()
+    return f"{native.status()}, {STANDARD} for {', '.join(missing)}" if missing else native.status()

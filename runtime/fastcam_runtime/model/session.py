@@ -9,14 +9,13 @@ from typing import Any
 
 import onnxruntime as ort
 
-from .. import native as compiled
-from ..contract import METADATA_KEY, Metadata
+from .. import native
 from ..errors import ModelError, first_line
-from ..prepared import device as preparation
+from ..prepared import device
 from ..text import count
 from . import providers
 from .file import Summary, is_ort, map_model, summarize_file
-from .kernels import running_form
+from .kernels import describe_kernels
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +51,7 @@ def open_session(
     data: bytes | None = None,
     threads: int | None = None,
     provider: str = "auto",
-    native: bool = True,
+    compiled: bool = True,
 ) -> ort.InferenceSession:
     """A session for the file at `path`, or for `data` cut out of it (external weights lie beside `path`).
 
@@ -63,7 +62,7 @@ def open_session(
         data: The bytes of a model cut out of that file.
         threads: Threads that share one operator; None for `default_threads()`.
         provider: A name of `providers.NAMES`, or `auto`.
-        native: Use the compiled kernels where they were built.
+        compiled: Use the compiled kernels where they were built.
 
     Raises:
         ModelError: The file is missing, unreadable or not a model that onnxruntime can run.
@@ -75,22 +74,29 @@ def open_session(
     model = str(path) if data is None else data
     if chosen != [providers.CPU]:
         session = _start_accelerator(model, _options(path, data, threads), chosen)
-        _refuse_prepared(path, session, native=native, provider_is_cpu=False)
+        device.check(path, _metadata(path, session), compiled=compiled, provider_is_cpu=False)
         if session is not None:
             return session
         logger.warning("%s did not start; the CPU runs instead", providers.short_name(chosen[0]))
     options = _options(path, data, threads)
-    if native:
-        compiled.register(options)
+    if compiled:
+        native.register(options)
     try:
         session = ort.InferenceSession(model, options, providers=[providers.CPU])
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-        # A file that is no model, or for another device, is refused here, in plain words.
-        _refuse_prepared(path, None, native=native, provider_is_cpu=True)
+        # A file that is not a model, or is for another device, is refused with a clearer message.
+        device.check(path, _metadata(path, None), compiled=compiled, provider_is_cpu=True)
         _refuse_without_weights(path, data)
         raise ModelError(f"{path}: onnxruntime cannot run it: {first_line(error)}") from error
-    _refuse_prepared(path, session, native=native, provider_is_cpu=True)
+    device.check(path, _metadata(path, session), compiled=compiled, provider_is_cpu=True)
     return session
+
+
+def _metadata(path: Path, session: ort.InferenceSession | None) -> dict[str, str]:
+    """The metadata of a file, read from the file itself if no session could be opened."""
+    if session is not None:
+        return dict(session.get_modelmeta().custom_metadata_map)
+    return {} if is_ort(path) else summarize_file(path).metadata
 
 
 def _options(path: Path, data: bytes | None, threads: int | None) -> ort.SessionOptions:
@@ -113,24 +119,6 @@ def _start_accelerator(
         return None
     # onnxruntime itself may have gone on to the next one, which would be without compiled kernels.
     return session if session.get_providers()[0] == chosen[0] else None
-
-
-def _refuse_prepared(
-    path: Path, session: ort.InferenceSession | None, *, native: bool, provider_is_cpu: bool
-) -> None:
-    """Refuse a file that was prepared for another device, or for kernels that are not to be used.
-
-    Without a session, because none could be opened, the file itself is asked.
-    """
-    if session is not None:
-        metadata = session.get_modelmeta().custom_metadata_map
-    else:
-        metadata = {} if is_ort(path) else summarize_file(path).metadata
-    text = metadata.get(METADATA_KEY)
-    prepared = Metadata.of_file(path, text).prepared if text is not None else ""
-    why = preparation.refusal(prepared, native=native, provider_is_cpu=provider_is_cpu)
-    if why:
-        raise ModelError(f"{path}: {why}")
 
 
 def _refuse_without_weights(path: Path, data: bytes | None) -> None:
@@ -162,12 +150,12 @@ def _check_threads(threads: int | None) -> None:
         raise ModelError(f"{threads} threads: at most {_THREADS_PER_CORE} for each of {cores} cores")
 
 
-def describe(session: ort.InferenceSession, path: Path, file: Summary, *, native: bool) -> str:
+def describe(session: ort.InferenceSession, path: Path, file: Summary, *, compiled: bool) -> str:
     """One line: which file runs where, on how many threads, and in which form."""
     options: Any = session.get_session_options()
     provider = session.get_providers()[0]
     line = f"{path.name} on {providers.short_name(provider)}, {count_threads(options.intra_op_num_threads)}"
-    return f"{line}, {running_form(file, native=native, on_cpu=provider == providers.CPU)}"
+    return f"{line}, {describe_kernels(file, compiled=compiled, on_cpu=provider == providers.CPU)}"
 
 
 def count_threads(threads: int) -> str:

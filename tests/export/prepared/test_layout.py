@@ -183,7 +183,7 @@ def test_it_is_refused_where_it_was_not_prepared(tmp_path: Path, capsys: pytest.
     target = tmp_path / "prepared.onnx"
     assert export(wide_cnn(), target, prepared=True).metadata.prepared == preparation.here()
     with pytest.raises(ModelError, match="prepared for compiled kernels; it cannot run without them"):
-        Explainer(target, native=False)(np.zeros((64, 64, 3), np.uint8))
+        Explainer(target, compiled=False)(np.zeros((64, 64, 3), np.uint8))
     prepared_for(target, "onnxruntime 1.2.3 on z80")
     with pytest.raises(ModelError, match=r"prepared for onnxruntime 1\.2\.3 on z80, this is .* --prepared"):
         open_session(target)
@@ -273,7 +273,7 @@ def test_a_real_network_on_a_real_photo(tmp_path: Path) -> None:
     export(model, tmp_path / "prepared.onnx", prepared=True)
     export(model, tmp_path / "functions.onnx")
     found = Explainer(tmp_path / "prepared.onnx")(photo)
-    expected = Explainer(tmp_path / "functions.onnx", native=False)(photo)
+    expected = Explainer(tmp_path / "functions.onnx", compiled=False)(photo)
     assert np.argmax(found.logits) == np.argmax(expected.logits) == 285
     np.testing.assert_allclose(found.maps["saliency_map"], expected.maps["saliency_map"], atol=1e-5)
 

@@ -32,7 +32,7 @@ def test_a_large_budget_takes_an_exact_form_and_measures_no_approximation(
 
 @pytest.mark.skipif(native.library_path() is None, reason=native.status())
 def test_the_cheapest_of_the_exact_forms(plain: Path, pictures: list[np.ndarray]) -> None:
-    bench = workbench(plain, pictures, clock({"functions": 3, "inline": 1, "prepared": 2}), native=True)
+    bench = workbench(plain, pictures, clock({"functions": 3, "inline": 1, "prepared": 2}), compiled=True)
     tuning = tune(SHAPES, Budget(50), bench)
     assert [name for name in names(tuning) if name != "prepared"] == ["functions", "inline"]
     assert tuning.best is not None
@@ -45,7 +45,7 @@ def test_a_network_that_cannot_be_prepared(tmp_path: Path, pictures: list[np.nda
     """No number of its channels is a whole number of blocks."""
     path = tmp_path / "plain.onnx"
     onnx.save(small_cnn(channels=(12, 20, 36)), path)
-    bench = workbench(path, pictures, clock({}), native=True)
+    bench = workbench(path, pictures, clock({}), compiled=True)
     tuning = tune(SHAPES, Budget(900), bench)
     assert names(tuning) == ["functions", "inline"]
     assert "nothing to prepare" in tuning.unprepared
@@ -113,7 +113,7 @@ def test_no_more_rounds_for_a_form_that_is_picked(plain: Path, pictures: list[np
 def test_no_more_rounds_after_a_form_that_is_within_the_budget(
     plain: Path, pictures: list[np.ndarray], costs: dict[str, float], rounds: list[int]
 ) -> None:
-    tuning = tune(SHAPES, Budget(9.99), workbench(plain, pictures, clock(costs), native=True))
+    tuning = tune(SHAPES, Budget(9.99), workbench(plain, pictures, clock(costs), compiled=True))
     assert [len(tuning.named(name).samples_ms) for name in ("functions", "inline")] == rounds
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fastcam_runtime.cli.output_paths import refuse_overwriting
+from fastcam_runtime.cli.output_paths import check_json_path, refuse_overwriting
 from fastcam_runtime.errors import SinkError
-from fastcam_runtime.live.report import check_json_path
 
 
 @pytest.fixture

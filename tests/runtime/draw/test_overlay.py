@@ -71,7 +71,7 @@ def test_blend_is_the_weighted_mean_of_frame_and_colour(compiled: bool) -> None:
     saliency = rng.random((16, 24), np.float32)
     levels = np.rint(saliency * 255).astype(int)
     for alpha in (0.0, 0.3, 0.5, 1.0):
-        picture = Overlay(alpha=alpha, native=compiled).draw(frame, saliency)
+        picture = Overlay(alpha=alpha, compiled=compiled).draw(frame, saliency)
         expected = (1 - alpha) * frame + alpha * colormaps.table("inferno")[levels, 0]
         np.testing.assert_allclose(picture, expected, atol=0.51)
 
@@ -85,7 +85,7 @@ def test_the_compiled_blend_draws_the_same_picture(width: int, resize: str, part
     frame = rng.integers(0, 256, (13, width + 2, 3), np.uint8)[part]  # type: ignore[index]
     geometry = Geometry.lay(frame.shape[:2], (8, 8), resize)
     saliency = rng.random((8, 8), np.float32)
-    pictures = [Overlay("jet", native=wanted).draw(frame, saliency, geometry) for wanted in (True, False)]
+    pictures = [Overlay("jet", compiled=wanted).draw(frame, saliency, geometry) for wanted in (True, False)]
     np.testing.assert_array_equal(*pictures)
 
 
@@ -94,7 +94,7 @@ def test_the_compiled_blend_draws_the_same_picture(width: int, resize: str, part
 def test_the_last_picture_can_be_drawn_on_once_more(compiled: bool, part: object) -> None:
     rng = np.random.default_rng(0)
     frame, saliency = rng.integers(0, 256, (60, 80, 3), np.uint8), rng.random((60, 80), np.float32)
-    drawer = Overlay(native=compiled)
+    drawer = Overlay(compiled=compiled)
     expected = drawer.draw(drawer.draw(frame, saliency)[part].copy(), saliency).copy()  # type: ignore[index]
     again = drawer.draw(drawer.draw(frame, saliency)[part], saliency)  # type: ignore[index]
     np.testing.assert_array_equal(again, expected)

@@ -14,7 +14,7 @@ from fastcam_runtime import native
 from fastcam_runtime.cli.main import main
 from fastcam_runtime.model.file import summarize_file
 from fastcam_runtime.model.grafted import Model
-from fastcam_runtime.model.kernels import running_form
+from fastcam_runtime.model.kernels import describe_kernels
 from support.networks import small_cnn
 from support.profiled import nodes_run
 
@@ -26,7 +26,7 @@ def form_of(model: onnx.ModelProto, folder: Path, *, wanted: bool = True, on_cpu
     """What is said of a model once it is a file."""
     path = folder / "model.onnx"
     onnx.save(model, path)
-    return running_form(summarize_file(path), native=wanted, on_cpu=on_cpu)
+    return describe_kernels(summarize_file(path), compiled=wanted, on_cpu=on_cpu)
 
 
 def save_ort(model: onnx.ModelProto, path: Path, *, compiled: bool = False) -> None:

@@ -37,10 +37,12 @@ def test_a_cpu_that_steps_in_has_its_kernels(
         native, "register", lambda options: registered.append(register(options)) or registered[-1]
     )
     with pytest.warns(UserWarning, match="CUDAExecutionProvider"):  # by onnxruntime itself
-        session = open_session(model, provider="cuda", native=wanted)
+        session = open_session(model, provider="cuda", compiled=wanted)
     assert session.get_providers() == [CPU]
     assert registered == ([True] if wanted else [])
-    assert ("compiled kernels (" in describe(session, model, summarize_file(model), native=wanted)) == wanted
+    assert (
+        "compiled kernels (" in describe(session, model, summarize_file(model), compiled=wanted)
+    ) == wanted
     assert "cuda did not start; the CPU runs instead" in caplog.text
 
 
