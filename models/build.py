@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -136,15 +137,38 @@ def save(model: onnx.ModelProto, path: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
+def save_int8(model: onnx.ModelProto, pictures: str, path: Path) -> None:
+    """Write the int8 form of a model, with the ranges of its activations from `pictures`."""
+    from fastcam_export import export
+    from fastcam_export.quantize import quantize
+    from fastcam_export.quantize.calibration import MOST
+    from fastcam_export.tune.pictures import read_pictures
+
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder, "plain.onnx")
+        save(model, plain)
+        metadata = export(plain, Path(folder, "grafted.onnx")).metadata
+        quantize(plain, path, read_pictures(pictures, MOST), metadata)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="fastcam_models.build", description=__doc__.partition("\n")[0])
     parser.add_argument("name", nargs="?", choices=RECIPES, default="efficientnet-lite0")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: NAME.onnx beside this script")
     parser.add_argument("--float32", action="store_true", help="store float32 weights: twice the size")
+    parser.add_argument(
+        "--int8",
+        metavar="PICTURES",
+        help="the int8 form, with ranges from a folder of photos, beside NAME.onnx",
+    )
     options = parser.parse_args(arguments)
-    out = options.out or HERE / f"{options.name}.onnx"
+    out = options.out or HERE / f"{options.name}{'-int8' if options.int8 else ''}.onnx"
     try:
-        save(build(options.name, half=not options.float32), out)
+        model = build(options.name, half=not options.float32)
+        if options.int8:
+            save_int8(model, options.int8, out)
+        else:
+            save(model, out)
     except FastcamError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""The workstation's commands: `fastcam export`, `tune` and `demo`, and `inspect` of a plain network."""
+"""The workstation's commands: `export`, `tune`, `quantize`, `demo`, and `inspect` of a plain network."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..cam import CAM_METHODS
 from ..options import CLASS_INPUTS, Options
 from ..save.interruption import interrupted_once
 from . import demo as demo_command
+from . import quantize as quantize_command
 from . import tune as tune_command
 from .arguments import add_map_options, default_target, map_options
 from .inspect import describe
@@ -41,6 +42,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     _add_export(commands)
     tune_command.add_parser(commands)
     demo_command.add_parser(commands)
+    quantize_command.add_parser(commands)
     return parser, commands.choices
 
 

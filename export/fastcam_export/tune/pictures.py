@@ -16,8 +16,8 @@ LARGEST_SIDE = 640
 """Pictures are kept no larger than this, so that a folder of photos fits into a small device's memory."""
 
 
-def read_pictures(uri: str) -> list[Image]:
-    """At most `MOST` pictures, evenly spread over a folder, a pattern, a video or any other source.
+def read_pictures(uri: str, most: int = MOST) -> list[Image]:
+    """At most `most` pictures, evenly spread over a folder, a pattern, a video or any other source.
 
     Raises:
         SourceError: There are none.
@@ -32,10 +32,10 @@ def read_pictures(uri: str) -> list[Image]:
             if number % stride:
                 continue
             pictures.append(_shrink(frame.image))
-            if len(pictures) == 2 * MOST:
+            if len(pictures) == 2 * most:
                 pictures, stride = pictures[::2], 2 * stride
     # Between one and two times as many are left: evenly spread again.
-    count = min(MOST, len(pictures))
+    count = min(most, len(pictures))
     return [pictures[i * len(pictures) // count] for i in range(count)]
 
 

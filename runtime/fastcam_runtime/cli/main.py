@@ -20,6 +20,7 @@ _EXPORT_COMMANDS = {
     "export": "put saliency maps into an ONNX file",
     "demo": "the shipped model on the shipped clip",
     "tune": "find the best maps that cost no more than a budget on this device",
+    "quantize": "write the int8 form of a network, and how far the two agree",
 }
 """Commands of the package for workstations."""
 

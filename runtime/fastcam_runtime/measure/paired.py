@@ -53,12 +53,15 @@ class Variant:
     feed: dict[str, Array]
     samples: list[float] = field(default_factory=list)
     """Milliseconds, one per round."""
+    cpu_samples: list[float] = field(default_factory=list)
+    """The same in processor time of all threads: what others do on the machine hardly changes it."""
 
     def run(self) -> None:
         """Run it once and keep the time."""
-        started = time.perf_counter()
+        started, cpu_started = time.perf_counter(), time.process_time()
         self.session.run(None, self.feed)
         self.samples.append(1e3 * (time.perf_counter() - started))
+        self.cpu_samples.append(1e3 * (time.process_time() - cpu_started))
 
     def statistics(self) -> dict[str, float]:
         """Average, percentiles, minimum and maximum, in milliseconds."""
@@ -175,6 +178,7 @@ def measure(variants: Sequence[Variant], rounds: int, progress: Callable[[int], 
         if number == -1:
             for variant in variants:
                 variant.samples.clear()
+                variant.cpu_samples.clear()
         if progress is not None:
             progress(number)
 

@@ -54,6 +54,19 @@ def cpu_name() -> str:
     return ", ".join(names) or platform.processor() or platform.machine()
 
 
+def overflows_int8() -> bool:
+    """Whether sums of two int8 products overflow here: an x86 without VNNI adds them in 16 bits.
+
+    False where the system does not tell.
+    """
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "flags":
+                return not any(flag.endswith("_vnni") for flag in value.split())
+    return False
+
+
 def versions() -> dict[str, str]:
     """The versions that decide how fast things run."""
     return {
