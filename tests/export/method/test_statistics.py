@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Iterable
 
 import numpy as np
+import onnx_ir as ir
 import pytest
+from fastcam_export.authoring.ops import Step
 from fastcam_export.method.statistics import statistic
 from fastcam_runtime.errors import FastcamError
 from hypothesis import given, settings
@@ -111,13 +115,38 @@ def test_smoe_of_a_large_tensor_at_the_ends_of_its_range(channels: int, bound: f
     assert_smoe(run_step(step, x), x)
 
 
-@pytest.mark.parametrize("channels", [1, 6, 7, 8, 9, 10, 64, 90])
-@pytest.mark.parametrize("epsilon", [1e-30, 1e-12, 1e-9, 1e-7, 1e-6, 1e-2, 1.0])
-@pytest.mark.parametrize("bound", [0.0, 1e-3, 1.0, 6.0, 1e3, 3.4e38, None])
-def test_the_products_fit_any_bound_and_epsilon(bound: float | None, epsilon: float, channels: int) -> None:
-    step = statistic(
+BOUNDS = (0.0, 1e-3, 1.0, 6.0, 1e3, 3.4e38, None)
+EPSILONS = (1e-30, 1e-12, 1e-9, 1e-7, 1e-6, 1e-2, 1.0)
+DIVISORS = (1, 6, 7, 8, 9, 10, 64, 90)
+HARDEST = {
+    (3.4e38, 1e-30): (1, 6, 8), (3.4e38, 1e-12): (6, 8, 9, 10, 64), (3.4e38, 1e-9): (8, 64),
+    (1e3, 1e-30): (6, 8, 64), (1e3, 1e-12): (8, 10, 64), (1e3, 1e-9): (6, 10), (1e3, 1e-7): (6, 7, 10),
+    (1e3, 1e-6): (6, 7, 8, 64), (1e3, 1e-2): (7, 8, 9, 10, 64, 90),
+    (6.0, 1e-9): (7,), (6.0, 1e-7): (8, 9, 64, 90), (6.0, 1e-6): (9, 10, 90),
+    (0.0, 1e-12): (6,), (0.0, 1e-9): (8, 64), (0.0, 1e-7): (10,),
+    (None, 1.0): (8,), (None, 1e-6): (64,),
+}  # fmt: skip
+"""Numbers of channels by (bound, epsilon): for every form of the function the widest range it holds."""
+CASES = [(*key, channels) for key, several in HARDEST.items() for channels in several]
+
+
+def small_smoe(bound: float | None, epsilon: float, channels: int) -> Step:
+    return statistic(
         "smoe", opset=17, channels=channels, height=9, width=8, epsilon=epsilon, nonnegative=True, bound=bound
     )
+
+
+@pytest.mark.slow
+def test_the_hardest_cases_have_every_form() -> None:
+    def forms(cases: Iterable[tuple[float | None, float, int]]) -> set[str]:
+        return {str(ir.to_proto(small_smoe(*case).function)) for case in cases}
+
+    assert forms(CASES) == forms(itertools.product(BOUNDS, EPSILONS, DIVISORS))
+
+
+@pytest.mark.parametrize(("bound", "epsilon", "channels"), CASES)
+def test_the_products_fit_any_bound_and_epsilon(bound: float | None, epsilon: float, channels: int) -> None:
+    step = small_smoe(bound, epsilon, channels)
     largest = min(1e9, 1e9 if bound is None else bound)
     x = np.random.default_rng(0).uniform(0, largest, (1, channels, 9, 8)).astype(np.float32)
     x[0, ::2, 0] = 0
