@@ -10,6 +10,14 @@ import pytest
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # before a test module imports onnxruntime
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test with a browser or an emulator is slow too, so that `-m "not slow"` leaves it out."""
+    for item in items:
+        if item.get_closest_marker("browser") or item.get_closest_marker("arm"):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def torchvision() -> ModuleType:
     """torchvision, as the benchmarks import it."""

@@ -36,6 +36,7 @@ def open_all(files: forms.Files) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_every_form_computes_the_same(files: forms.Files) -> None:
     sessions = open_all(files)
     assert {"plain", "naive", "standard", "standard+classes"} <= set(sessions)
@@ -52,6 +53,7 @@ def test_a_form_that_computes_something_else_is_not_timed(files: forms.Files, tm
         forms.check_equal(open_all(other), SIZE)
 
 
+@pytest.mark.slow
 def test_footprint(files: forms.Files) -> None:
     found = footprint(files, SIZE, loads=2, clock="wall")
     assert found["file_bytes"] == files.plain.stat().st_size
@@ -70,6 +72,7 @@ def test_peak_is_seen_after_the_memory_is_free_again() -> None:
     assert memory_bytes() - before < 30_000_000
 
 
+@pytest.mark.slow
 def test_graft_in_a_process_of_its_own(plain: Path, tmp_path: Path) -> None:
     found = graft.graft_once(plain, tmp_path / "grafted.onnx")
     assert (tmp_path / "grafted.onnx").exists()
@@ -77,6 +80,7 @@ def test_graft_in_a_process_of_its_own(plain: Path, tmp_path: Path) -> None:
     assert found["peak_bytes"] > 0
 
 
+@pytest.mark.slow
 def test_overhead_from_the_command_line_to_the_files(
     plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -81,6 +81,7 @@ def test_taps(case: tuple[Real, Path, Exported]) -> None:
     assert tuple((tap.shape[1], tap.shape[2]) for tap in exported.metadata.taps) == real.taps
 
 
+@pytest.mark.slow
 def test_predictions_are_bit_equal_and_right(case: tuple[Real, Path, Exported]) -> None:
     real, target, _ = case
     before, after = session(shared(f"models/{real.file}")), session(target)

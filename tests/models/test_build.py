@@ -43,6 +43,7 @@ def torch_logits(network: Classifier, images: np.ndarray) -> np.ndarray:
         return np.asarray(network(torch.from_numpy(images)))
 
 
+@pytest.mark.slow
 @needs_weights(LITE0)
 def test_rebuilt_file_is_the_shipped_one(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "again.onnx"
@@ -51,6 +52,7 @@ def test_rebuilt_file_is_the_shipped_one(tmp_path: Path, capfd: pytest.CaptureFi
     assert str(out) in capfd.readouterr().out
 
 
+@pytest.mark.slow
 @needs_weights(LITE0)
 def test_shipped_file_computes_the_published_network() -> None:
     """Its float16 weights change the logits a little; everything else is exact to float32."""
@@ -64,6 +66,7 @@ def test_shipped_file_computes_the_published_network() -> None:
     np.testing.assert_allclose(shipped, torch_logits(network, images), atol=1e-4)
 
 
+@pytest.mark.slow
 @needs_weights(MOBILENET)
 def test_mobilenet_agrees_with_torchvisions_own_export() -> None:
     published = shared("models/mobilenet_v2.onnx").read_bytes()

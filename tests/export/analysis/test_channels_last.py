@@ -47,6 +47,7 @@ def channels_last(model: onnx.ModelProto) -> onnx.ModelProto:
     return turned
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["1,3,64,64", "N,3,64,64", "N,3,H,W"])
 @pytest.mark.parametrize("method", ["gradcam++", "gradcam"])
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)

@@ -168,6 +168,7 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", NETWORKS, ids=lambda make: make.__name__)
 def test_network_equals_autograd(make: Callable[[ModuleType], Network], torchvision: ModuleType) -> None:
     torch.manual_seed(7)

@@ -265,6 +265,7 @@ def test_bad_options(
     assert sorted(files(tmp_path)) == ["plain.onnx"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_old_file(plain: Path, tmp_path: Path) -> None:
     """The file-size limit of a process fails a write half-way, as a full disk does."""
     target = tmp_path / "o.onnx"
@@ -281,6 +282,7 @@ def test_a_full_disk_leaves_the_old_file(plain: Path, tmp_path: Path) -> None:
     assert target.read_bytes() == b"precious"
 
 
+@pytest.mark.slow
 def test_torch_is_not_imported_for_an_onnx_file(plain: Path, tmp_path: Path) -> None:
     code = (
         "import sys; from fastcam_runtime.cli.main import main; "

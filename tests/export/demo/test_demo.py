@@ -258,6 +258,7 @@ class TestInterrupted:
                 told += letter
             yield process
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("stage", ["graft", "measure the latency … "])
     def test_ctrl_c(self, tmp_path: Path, stage: str) -> None:
         out = tmp_path / "demo"
@@ -268,6 +269,7 @@ class TestInterrupted:
         assert (printed, "Traceback" in errors) == ("", False)
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     def test_while_recording_an_earlier_result_stays(self, tmp_path: Path, number: int, code: int) -> None:
         out = tmp_path / "demo"
@@ -303,6 +305,7 @@ def test_mistakes(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_place_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "demo"
     file.write_text("mine")

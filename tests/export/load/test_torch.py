@@ -33,6 +33,7 @@ def failing() -> torch.nn.Module:  # type: ignore[name-defined]
     raise RuntimeError("no such checkpoint")
 
 
+@pytest.mark.slow
 def test_a_module_is_exported_in_evaluation_mode_and_left_as_it_was() -> None:
     module = tiny().train()
     example = torch.randn(1, 3, 64, 64)
@@ -45,6 +46,7 @@ def test_a_module_is_exported_in_evaluation_mode_and_left_as_it_was() -> None:
     assert saliency.shape == (1, 64, 64)
 
 
+@pytest.mark.slow
 def test_the_file_holds_no_trace_of_the_machine() -> None:
     data = graft(tiny(), input_shape=[1, 3, 64, 64]).SerializeToString()
     assert b"test_load_torch" not in data
@@ -56,6 +58,7 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiny_zoo", sys.modules[__name__])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("importable")
 def test_a_factory_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -63,6 +66,7 @@ def test_a_factory_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (tmp_path / "tiny-fastcam.onnx").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("importable")
 def test_a_factory_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command is a script elsewhere, so that Python itself would look beside that one."""
@@ -90,6 +94,7 @@ class Late(torch.nn.Module):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("importable")
 def test_a_factory_in_the_current_folder_that_imports_its_neighbour_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -156,6 +161,7 @@ def without(missing: str, *argv: str, folder: Path) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [
@@ -180,6 +186,7 @@ def test_something_that_is_no_model_where_torch_is_not_installed(tmp_path: Path)
     assert done.stderr.startswith("refused: cannot load a object: ")
 
 
+@pytest.mark.slow
 def test_a_name_where_torchvision_is_not_installed(tmp_path: Path) -> None:
     done = without("torchvision", "inspect", "torchvision:resnet18", folder=tmp_path)
     needs = "torchvision:resnet18 needs torchvision: pip install torchvision"

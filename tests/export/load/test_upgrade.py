@@ -53,6 +53,7 @@ def test_an_upgrade_that_changes_the_network_is_found(
         graft(given) if verb == "graft" else export(given, tmp_path / "out.onnx")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["Softmax", "LogSoftmax"])
 @pytest.mark.parametrize("flat", [True, False])
 def test_an_upgraded_half_precision_softmax_keeps_every_digit(flat: bool, function: str) -> None:

@@ -262,6 +262,7 @@ def test_scores_that_are_not_one_per_class(head: str, shape: str) -> None:
         graft(model, outputs=["cam"])
 
 
+@pytest.mark.slow
 def test_the_shipped_network_equals_autograd() -> None:
     """Real weights, a real photo: Grad-CAM and Grad-CAM++ of torch's own backward pass in float64."""
     torch = pytest.importorskip("torch")
@@ -300,6 +301,7 @@ DOG, CAT = (75, 0, 165, 140), (45, 118, 190, 224)
 """Left, top, right, bottom of the two animals in the picture, drawn by hand."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cam", ["gradcam++", "gradcam"])
 @pytest.mark.parametrize("model", ["mobilenet_v2", "efficientnet-lite0"])
 def test_the_maps_of_two_classes_point_at_two_objects(model: str, cam: str, tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -
             np.testing.assert_allclose(found[name], values, atol=1e-5, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("inputs", "shape"),
     [
@@ -163,6 +164,7 @@ def test_external_weights_move_in(tmp_path: Path) -> None:
     assert run(onnx.load(target), {"input": picture(1, 3, 64, 64)}, kernels=True)
 
 
+@pytest.mark.slow
 def test_weights_of_an_earlier_export_do_not_stay(tmp_path: Path) -> None:
     source, target = tmp_path / "source.onnx", tmp_path / "out.onnx"
     onnx.save(wide_cnn(), source, save_as_external_data=True, location="weights.bin", size_threshold=0)
@@ -268,6 +270,7 @@ def test_inspect_says_what_it_was_prepared_for(tmp_path: Path, capsys: pytest.Ca
     assert f"prepared    for {preparation.here()}, and nothing else" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_real_network_on_a_real_photo(tmp_path: Path) -> None:
     model, photo = shared("models/mobilenet_v2.onnx"), cv2.imread(str(shared("photos/285_Egyptian_cat.jpg")))
     export(model, tmp_path / "prepared.onnx", prepared=True)
@@ -278,6 +281,7 @@ def test_a_real_network_on_a_real_photo(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.maps["saliency_map"], expected.maps["saliency_map"], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_tune_offers_it_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, target = tmp_path / "net.onnx", tmp_path / "tuned.onnx"
     onnx.save(wide_cnn(), source)
@@ -287,6 +291,7 @@ def test_tune_offers_it_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixt
     assert Explainer(target).metadata.prepared == preparation.here()
 
 
+@pytest.mark.slow
 def test_blocks_of_a_processor_with_narrower_registers() -> None:
     """valgrind's processor has AVX2 and no more, for which onnxruntime makes blocks of 8."""
     if shutil.which("valgrind") is None or platform.machine() != "x86_64":

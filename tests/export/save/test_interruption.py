@@ -48,6 +48,7 @@ def interrupt(arguments: list[str], folder: Path, number: int, begun: Callable[[
     return process.returncode, errors
 
 
+@pytest.mark.slow
 def test_a_closed_terminal_does_not_end_what_nohup_protects(tmp_path: Path) -> None:
     plain, out = tmp_path / "plain.onnx", tmp_path / "out.onnx"
     onnx.save(small_cnn(), plain)
@@ -62,6 +63,7 @@ def test_a_closed_terminal_does_not_end_what_nohup_protects(tmp_path: Path) -> N
         assert process.returncode == code, errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_tune(tmp_path: Path, number: int, code: int) -> None:
     model, folder, out = tmp_path / "plain.onnx", tmp_path / "temporary", tmp_path / "tuned.onnx"
@@ -78,6 +80,7 @@ def test_tune(tmp_path: Path, number: int, code: int) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plain.onnx", "temporary"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_export(tmp_path: Path, number: int, code: int) -> None:
     folder = tmp_path / "folder"

@@ -127,6 +127,7 @@ def test_a_name_without_an_ending(plain: Path, tmp_path: Path) -> None:
     assert export(plain, tmp_path / "model").path.is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["original.onnx", "kept", "draft"])
 def test_a_damaged_model_is_noticed_under_any_name(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -179,6 +179,7 @@ def test_an_idle_option_is_noted_once(
     assert notes == ["note: epsilon 0.001 has no effect: max has none"]
 
 
+@pytest.mark.slow
 def test_a_free_size_is_measured_as_asked(
     costs: dict[str, float],
     tmp_path: Path,
@@ -276,6 +277,7 @@ def test_figures_are_kept_where_no_model_can_be_written(
     assert report["forms"]
 
 
+@pytest.mark.slow
 def test_a_network_without_a_file(
     costs: dict[str, float],
     tmp_path: Path,
@@ -335,6 +337,7 @@ def test_a_terminal_is_asked(plain: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_real_network(costs: dict[str, float], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """MobileNetV2 on two photos: the figures in the report are those of an independent computation."""
     model = shared("models/mobilenet_v2.onnx")

@@ -30,6 +30,7 @@ def test_a_large_budget_takes_an_exact_form_and_measures_no_approximation(
     assert tuning.best.cost.percent == pytest.approx(10.0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(native.library_path() is None, reason=native.status())
 def test_the_cheapest_of_the_exact_forms(plain: Path, pictures: list[np.ndarray]) -> None:
     bench = workbench(plain, pictures, clock({"functions": 3, "inline": 1, "prepared": 2}), compiled=True)
@@ -40,6 +41,7 @@ def test_the_cheapest_of_the_exact_forms(plain: Path, pictures: list[np.ndarray]
     assert all(min(one.fidelity.worst) > 0.999 for one in tuning.measured)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(native.library_path() is None, reason=native.status())
 def test_a_network_that_cannot_be_prepared(tmp_path: Path, pictures: list[np.ndarray]) -> None:
     """No number of its channels is a whole number of blocks."""
@@ -54,6 +56,7 @@ def test_a_network_that_cannot_be_prepared(tmp_path: Path, pictures: list[np.nda
         tune(SHAPES, Budget(900), bench, "prepared")
 
 
+@pytest.mark.slow
 def test_the_most_faithful_approximation_within_the_budget(plain: Path, pictures: list[np.ndarray]) -> None:
     costs = {"functions": 3.0, "half-1": 2.0, "without-1": 0.4, "without-1-2": 0.3, "half-1-2": 0.45}
     tuning = tune(SHAPES, Budget(5), workbench(plain, pictures, clock(costs)))
@@ -67,6 +70,7 @@ def test_the_most_faithful_approximation_within_the_budget(plain: Path, pictures
     assert nothing.cheapest.form.name == "without-1-2"
 
 
+@pytest.mark.slow
 def test_more_rounds_where_the_budget_is_close(plain: Path, pictures: list[np.ndarray]) -> None:
     """Nine rounds of 1 ms ± 10 % leave open whether that is 9.4 % of the network; a few times nine do not."""
     tuning = tune(SHAPES, Budget(9.4), workbench(plain, pictures, clock({"half-1": 0.94})))
@@ -94,6 +98,7 @@ def test_rounds_that_are_added_begin_anew(plain: Path, pictures: list[np.ndarray
     assert told == [(done, total) for done in (0, *range(WARM_UP + 1, total + 1))] * MOST_PASSES
 
 
+@pytest.mark.slow
 def test_no_more_rounds_for_a_form_that_is_picked(plain: Path, pictures: list[np.ndarray]) -> None:
     for pick in ("functions", "half-1"):
         tuning = tune(SHAPES, Budget(9.99), workbench(plain, pictures, clock({})), pick)
@@ -101,6 +106,7 @@ def test_no_more_rounds_for_a_form_that_is_picked(plain: Path, pictures: list[np
         assert {len(one.samples_ms) for one in tuning.measured} == {9}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(native.library_path() is None, reason=native.status())
 @pytest.mark.parametrize(
     ("costs", "rounds"),
@@ -117,6 +123,7 @@ def test_no_more_rounds_after_a_form_that_is_within_the_budget(
     assert [len(tuning.named(name).samples_ms) for name in ("functions", "inline")] == rounds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pick", "measured"), [("functions", []), ("half-1", ["half-1"])])
 def test_a_picked_form_is_measured_and_no_other(
     plain: Path, pictures: list[np.ndarray], pick: str, measured: list[str]
@@ -137,6 +144,7 @@ def test_an_unknown_pick(plain: Path, pictures: list[np.ndarray]) -> None:
         tune(SHAPES, Budget(5), workbench(plain, pictures, never), "hal-1")
 
 
+@pytest.mark.slow
 def test_fidelity_is_that_of_an_independent_computation(plain: Path, pictures: list[np.ndarray]) -> None:
     """Leaving scale 1 out is naming the other taps with their weights; scipy does the statistics."""
     tuning = tune(SHAPES, Budget(0), workbench(plain, pictures, clock({})), "without-1")
@@ -149,6 +157,7 @@ def test_fidelity_is_that_of_an_independent_computation(plain: Path, pictures: l
     assert max(found.spearman) < 1
 
 
+@pytest.mark.slow
 def test_bars_of_a_letterbox_do_not_count(plain: Path) -> None:
     wide = [cv2.resize(picture, (64, 32)) for picture in read_pictures("test://?frames=2&size=128x64")]
     bench = workbench(plain, wide, clock({}), resize="letterbox")

@@ -158,6 +158,7 @@ print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
     assert not imported & WORKSTATION_ONLY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["fastcam_runtime", "fastcam_export"])
 def test_the_packages_can_be_run(package: str) -> None:
     done = subprocess.run([sys.executable, "-m", package, "--version"], capture_output=True, text=True)

@@ -38,6 +38,7 @@ def compiler(name: str) -> str:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPILERS)
 def test_kernels_are_clean_under_the_sanitizers(name: str, tmp_path: Path) -> None:
     program = tmp_path / "harness"
@@ -65,6 +66,7 @@ def judged(command: list[str], environment: dict[str, str]) -> int:
     return len(ran.stdout.splitlines())
 
 
+@pytest.mark.arm
 @pytest.mark.parametrize(
     ("gcc", "emulator"),
     [("aarch64-linux-gnu-gcc", "qemu-aarch64-static"), ("arm-linux-gnueabihf-gcc", "qemu-arm-static")],
@@ -92,6 +94,7 @@ def runtime_library(gcc: str, name: str) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_operators_are_clean_under_the_sanitizers(tmp_path: Path) -> None:
     """The tests that run the kernels in sessions once more, with a library that the sanitizers watch."""
     gcc, library = compiler("gcc"), tmp_path / "fastcam_ops.so"
@@ -148,6 +151,7 @@ def test_with_a_failing_compiler_the_installation_goes_on(tmp_path: Path) -> Non
     assert not list(tmp_path.glob("lib/**/fastcam_ops.*"))
 
 
+@pytest.mark.slow
 def test_with_a_compiler_one_library_is_built(tmp_path: Path) -> None:
     if not any(map(shutil.which, ("cc", *COMPILERS))):
         pytest.skip("no C compiler here")

@@ -206,6 +206,7 @@ def test_upsample_by_whole_factors(factor: int) -> None:
         np.testing.assert_allclose(found, method.bilinear(m, *size), rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("count", [1, 2, 5, 7])
 def test_lovi_is_the_formula_for_any_sizes(count: int, threads: int) -> None:

@@ -132,6 +132,7 @@ def test_axes_that_are_not_the_pictures(middle: str) -> None:
     assert found(three_scales(middle)) == SCALES
 
 
+@pytest.mark.slow
 def test_a_normalisation_across_channels_written_out() -> None:
     """As torch exports it, with a pooling of N×1×C×H×W for the divisor."""
     torch = pytest.importorskip("torch")

@@ -30,6 +30,7 @@ LIGHT_TAPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LIGHT_TAPS)
 def test_caffe_style_graphs_of_the_onnx_package(name: str) -> None:
     taps = found(LIGHT / f"light_{name}.onnx")
@@ -92,6 +93,7 @@ def build(torchvision: ModuleType, name: str):  # type: ignore[no-untyped-def]
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TORCHVISION)
 def test_torchvision_networks_from_the_legacy_exporter(torchvision: ModuleType, name: str) -> None:
     import torch
@@ -110,6 +112,7 @@ def test_torchvision_networks_from_the_legacy_exporter(torchvision: ModuleType, 
         assert part in tap.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DYNAMO)
 def test_torchvision_networks_from_the_dynamo_exporter(torchvision: ModuleType, name: str) -> None:
     import torch
@@ -122,6 +125,7 @@ def test_torchvision_networks_from_the_dynamo_exporter(torchvision: ModuleType, 
     assert [(tap.shape[1], tap.shape[2]) for tap in taps] == TORCHVISION[name]
 
 
+@pytest.mark.slow
 def test_a_transformer_is_refused_with_what_was_looked_for(torchvision: ModuleType) -> None:
     import torch
 

@@ -86,6 +86,7 @@ def test_a_convolution_fused_with_its_activation(
         np.testing.assert_allclose(values, expected[name], atol=1e-5, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_default_model(level: str, tmp_path: Path) -> None:
     original = default_model()

@@ -82,6 +82,7 @@ def test_the_live_page_of_a_run_can_be_opened(graft: Path) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_photo_stays_until_it_is_closed(graft: Path, tmp_path: Path) -> None:
     import urllib.request
 

@@ -12,6 +12,8 @@ from fastcam_runtime.sinks.live_page.page import LivePage
 from support.chromium import Chromium, Tab, find_chromium
 from support.paging import Loop
 
+pytestmark = pytest.mark.browser
+
 
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:

@@ -53,6 +53,7 @@ class Viewer:
         self._connection.close()
 
 
+@pytest.mark.slow
 def test_stalled_viewer_slows_neither_the_loop_nor_the_others(loop: Loop) -> None:
     stalled, good = Viewer(loop), Viewer(loop)
     assert stalled.status == good.status == 200
