@@ -2,7 +2,9 @@
 
 Example:
     >>> import fastcam_export
-    >>> model = fastcam_export.graft("model.onnx", outputs=["saliency_map", "scales"])  # doctest: +SKIP
+    >>> model = fastcam_export.graft("model.onnx", outputs=["saliency_map", "scales"])
+    >>> [output.name for output in model.graph.output][:3]
+    ['logits', 'saliency_map', 'saliency_scale_1']
 """
 
 from __future__ import annotations
