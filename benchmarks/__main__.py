@@ -3,7 +3,7 @@
     python -m benchmarks [--quick] [--clock cpu] [--accept]
 
 Prints the tables, saves JSON and a plot in benchmarks/results, and exits with 1 if a promise is broken.
-`--accept` makes the figures the committed reference, from which the README's section on cost is written.
+`--accept` makes the figures the committed reference, and writes docs/costs.md and the README from it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="few rounds: to see it work, not to quote it")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a machine that is busy")
-    parser.add_argument("--accept", action="store_true", help="take the figures over into the README")
+    parser.add_argument("--accept", action="store_true", help="take the figures over into the documents")
     options = parser.parse_args()
     if options.accept and options.quick:
         parser.error("--quick is not to quote: --accept takes a whole run")
@@ -60,8 +60,8 @@ def main() -> int:
             [sys.executable, "-m", f"{__package__}.{part}", *arguments], check=False
         ).returncode:
             broken.append(part)
-    for part in ("plot", *(["readme_costs"] if options.accept else [])):
-        arguments = ["--accept"] if part == "readme_costs" else []
+    for part in ("plot", *(["costs"] if options.accept else [])):
+        arguments = ["--accept"] if part == "costs" else []
         subprocess.run([sys.executable, "-m", f"{__package__}.{part}", *arguments], check=True)
     if broken:
         print(f"\nbroken promises, or failures: see {', '.join(broken)} above")

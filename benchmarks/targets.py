@@ -42,6 +42,10 @@ class Outcome:
     def kept(self) -> bool:
         return self.measured <= self.limit
 
+    def figures(self) -> tuple[str, str]:
+        """What was measured, and the limit, with their unit."""
+        return f"{self.measured:.2f} {self.unit}", f"{self.limit:.2f} {self.unit}"
+
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "kept": self.kept}
 
@@ -118,9 +122,8 @@ def _title(network: str) -> str:
 def format_outcomes(found: Sequence[Outcome]) -> str:
     """The promises as a table, the broken ones first and marked."""
     rows = [
-        [outcome.promise, f"{outcome.measured:.2f} {outcome.unit}", f"{outcome.limit:.2f} {outcome.unit}",
-         "kept" if outcome.kept else "MISSED"]
+        [outcome.promise, *outcome.figures(), "kept" if outcome.kept else "MISSED"]
         for outcome in sorted(found, key=lambda outcome: outcome.kept)
-    ]  # fmt: skip
+    ]
     missed = sum(not outcome.kept for outcome in found)
     return f"{format_table(['promise', 'measured', 'limit', ''], rows)}\n{missed} of {len(found)} missed"

@@ -1,40 +1,58 @@
-"""The README's section on cost comes from the committed figures, and from nowhere else."""
+"""The figures of the README and of docs/costs.md come from the committed figures, and from nowhere else."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from fastcam_runtime import FastcamError
 
-from benchmarks import readme_costs
-from benchmarks.readme_costs import BEGIN, END, PARTS, README, REFERENCE, accept, section, with_section
+from benchmarks import cost_tables
+from benchmarks.cost_tables import PARTS, tables
+from benchmarks.costs import BEGIN, END, PAGES, REFERENCE, accept, rewritten, summary, with_section
+from benchmarks.networks import NETWORKS
+from benchmarks.targets import outcomes
 
 
-def test_readme_is_what_the_reference_generates() -> None:
-    readme = README.read_text(encoding="utf-8")
-    assert with_section(readme, section(REFERENCE)) == readme, "run python -m benchmarks.readme_costs"
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_are_what_the_reference_generates(page: Path) -> None:
+    assert rewritten(page, REFERENCE) == page.read_text(encoding="utf-8"), "run python -m benchmarks.costs"
 
 
-def test_a_changed_figure_changes_the_section(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [summary, tables])
+def test_a_changed_figure_changes_the_text(text: Callable[[Path], str], tmp_path: Path) -> None:
     accept(REFERENCE, tmp_path)
-    assert section(tmp_path) == section(REFERENCE)
+    assert text(tmp_path) == text(REFERENCE)
     overhead = json.loads((tmp_path / "overhead.json").read_text())
     overhead["overhead"][0]["forms"]["standard"]["percent"] = 123.4
     (tmp_path / "overhead.json").write_text(json.dumps(overhead))
-    assert "+123.4 %" in section(tmp_path)
-    assert "+123.4 %" not in section(REFERENCE)
+    assert "+123.4 %" in text(tmp_path)
+    assert "+123.4 %" not in text(REFERENCE)
+
+
+def test_every_missed_target_is_told_on_both_pages() -> None:
+    found = outcomes(json.loads((REFERENCE / "overhead.json").read_text()))
+    missed = [outcome for outcome in found if not outcome.kept]
+    short, full = (" ".join(text(REFERENCE).split()) for text in (summary, tables))
+    assert f"{len(missed)} of {len(found)} targets are missed" in short
+    for outcome in missed:
+        figure, _ = outcome.figures()
+        network = outcome.promise.partition(",")[0]
+        assert any(network in part and f" {outcome.measured:.3g} " in part for part in short.split(")"))
+        assert any(network in row and figure in row for row in tables(REFERENCE).splitlines())
+    assert f"holds {len(found)} targets; {len(missed)} of them are missed" in full
 
 
 def test_the_reference_is_a_full_run() -> None:
-    """At least 100 rounds on all networks, as the README says; figures only, raw samples stay out."""
+    """At least 100 rounds on all networks, as the page says; figures only, raw samples stay out."""
     overhead = json.loads((REFERENCE / "overhead.json").read_text())
-    text = " ".join(section(REFERENCE).split())
+    text = " ".join(tables(REFERENCE).split())
     assert overhead["config"]["rounds"] >= 100
     assert f"median of {overhead['config']['rounds']} differences" in text
-    assert {run["network"] for run in overhead["overhead"]} == set(readme_costs.NETWORKS)
-    assert all(f"| {network.title} |" in text for network in readme_costs.NETWORKS.values())
+    assert {run["network"] for run in overhead["overhead"]} == set(NETWORKS)
+    assert all(f"| {network.title} |" in text for network in NETWORKS.values())
     assert all((REFERENCE / f"{part}.json").stat().st_size < 150_000 for part in PARTS)
 
 
@@ -43,7 +61,7 @@ def test_the_reference_is_a_full_run() -> None:
     [(12.34, 1, "+12.3 %"), (-0.41, 1, "−0.4 %"), (-0.04, 1, "0.0 %"), (-0.4, 0, "0 %"), (3.0, 0, "+3 %")],
 )
 def test_nothing_is_minus_zero(value: float, digits: int, text: str) -> None:
-    assert readme_costs._signed(value, digits, "%") == text
+    assert cost_tables._signed(value, digits, "%") == text
 
 
 def test_only_what_is_between_the_markers_is_rewritten() -> None:
@@ -70,7 +88,7 @@ def test_a_method_that_one_network_lacks_leaves_its_cells_empty() -> None:
     networks = json.loads((REFERENCE / "peers.json").read_text())["networks"]
     first, second = (one["methods"] for one in networks)
     gone, other = first.pop(3), second.pop(5)
-    rows = readme_costs._peer_table(networks).splitlines()
+    rows = cost_tables._peer_table(networks).splitlines()
     assert len({row.count("|") for row in rows}) == 1
     for missing, place in ((gone, 2), (other, 4)):
         (row,) = (r for r in rows if f" {missing['package']}: {missing['method']} |" in r)

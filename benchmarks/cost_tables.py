@@ -1,69 +1,72 @@
-"""The README's section on cost, written from the committed reference figures.
-
-    python -m benchmarks.readme_costs [--accept]
-
-`--accept` first makes the last results of `make bench` the reference.
-"""
+"""All measured figures as Markdown tables: the content of docs/costs.md."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import shutil
-import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastcam_runtime.errors import FastcamError
+from .networks import NETWORKS
+from .targets import Outcome, outcomes, second_core_was_free
 
-from .networks import NETWORKS, RESULTS
-from .targets import second_core_was_free
-
-REFERENCE = Path(__file__).with_name("reference")
-README = Path(__file__).parents[1] / "README.md"
-BEGIN, END = "<!-- costs: begin -->", "<!-- costs: end -->"
 WIDTH = 120
 PEER_PACKAGES = ("torch", "grad-cam", "torchcam", "captum", "openvino")
 FORMS = {"standard": "standard", "native": "compiled", "prepared": "prepared"}
 """The forms of the tables, and what they are called there."""
 PARTS = ("overhead", "peers", "graft", "gradcam_agreement")
+"""The benchmarks whose results the tables show."""
 
 Result = Mapping[str, Any]
 
 
-def section(folder: Path) -> str:
-    """The text between the two markers, from the JSON files in `folder`."""
-    overhead, peers, graft, agreement = (json.loads((folder / f"{part}.json").read_text()) for part in PARTS)
+def read_results(folder: Path) -> list[Result]:
+    """The JSON files of `PARTS` in `folder`."""
+    return [json.loads((folder / f"{part}.json").read_text()) for part in PARTS]
+
+
+def tables(folder: Path) -> str:
+    """All figures, for docs/costs.md, from the JSON files in `folder`."""
+    overhead, peers, graft, agreement = read_results(folder)
     parts = [
+        "## Time of a frame",
         _setup(overhead["config"]),
         _cost_table(overhead),
         _threads_table(overhead),
         _growth_table(overhead),
-        "Beside the time of a frame, against the plain file:",
+        "## File size, load time and memory",
+        "Each figure is the difference to the plain file.",
         _footprint_table(overhead),
         _grafting(graft),
+        "## Agreement with a backward pass",
         _agreement(agreement),
+        "## Other packages",
         _peers_intro(peers),
         _peer_table(peers["networks"]),
+        "## Missed targets",
+        _missed_table(outcomes(overhead)),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def _setup(config: Result) -> str:
     clock = "time" if config["clock"] == "wall" else "processor time"
-    return _paragraph(
+    return paragraph(
         f"What `saliency_map` adds to a frame, in percent of the plain file's {clock}: {config['cpu']}, "
         f"onnxruntime {config['versions']['onnxruntime']}, one thread, batch 1, 224². "
         f"Each figure is the median of {config['rounds']} differences between runs in the same round. "
-        "*Standard*: operators that every ONNX runtime has. *Compiled*: the same file where installing found "
-        "a C compiler. *Prepared*: a file made by `--prepared`, for this device alone. *Naive*: the formulas "
-        "grafted as they are printed. *Class maps on top*: what `cam`, `fastcam` and `nonclass` add to the "
-        "compiled form. Below zero is noise: maps cost something. `make bench` measures your "
-        "machine."
+        "*Standard*: operators that every ONNX runtime has. *Compiled*: the same file, run by the compiled "
+        "kernels. *Prepared*: a file made by `--prepared` for this device alone. *Naive*: the formulas "
+        "grafted as they are printed in the paper. *Class maps on top*: what `cam`, `fastcam` and "
+        "`nonclass` add to the compiled form. A figure below zero is measurement noise."
     )
+
+
+def cost_row(run: Result, forms: Iterable[str]) -> list[str]:
+    """A network, its time without maps, and what the maps add in each form."""
+    title, plain = NETWORKS[run["network"]].title, f"{run['plain']['median_ms']:.1f} ms"
+    return [title, plain, *(_percent(run, form) for form in forms)]
 
 
 def _cost_table(overhead: Result) -> str:
@@ -73,9 +76,7 @@ def _cost_table(overhead: Result) -> str:
             continue
         on_top = {"forms": run["classes_on_top"]}
         rows.append([
-            NETWORKS[run["network"]].title,
-            f"{run['plain']['median_ms']:.1f} ms",
-            *(_percent(run, form) for form in ("naive", *FORMS)),
+            *cost_row(run, ("naive", *FORMS)),
             _percent(on_top, "native") or _percent(on_top, "standard"),
         ])  # fmt: skip
     head = ["network", "plain", "naive", *FORMS.values(), "class maps on top"]
@@ -86,15 +87,25 @@ def _threads_table(overhead: Result) -> str:
     """The same on two threads, of the networks for which the machine had a second core to give."""
     alone = {run["network"]: run for run in overhead["overhead"] if run["threads"] == 1}
     rows = [
-        [
-            NETWORKS[run["network"]].title,
-            f"{run['plain']['median_ms']:.1f} ms",
-            *(_percent(run, form) for form in FORMS),
-        ]
+        cost_row(run, FORMS)
         for run in overhead["overhead"]
         if run["threads"] == 2 and second_core_was_free(alone[run["network"]], run)
     ]
     return markdown_table(["on two threads", "plain", *FORMS.values()], rows) if rows else ""
+
+
+def _growth_table(overhead: Result) -> str:
+    sizes = sorted({run["size"] for run in overhead["growth"]})
+    runs = {(run["network"], run["size"]): run for run in overhead["growth"]}
+    rows = [
+        [
+            f"{NETWORKS[network].title}, {title}",
+            *(_percent(runs[network, size], form) if (network, size) in runs else "" for size in sizes),
+        ]
+        for network in dict.fromkeys(name for name, _ in runs)
+        for form, title in FORMS.items()
+    ]
+    return markdown_table(["by input size", *(f"{size}²" for size in sizes)], rows)
 
 
 def _footprint_table(overhead: Result) -> str:
@@ -116,7 +127,7 @@ def _footprint_table(overhead: Result) -> str:
 
 def _grafting(graft: Result) -> str:
     (one,) = (one for one in graft["grafts"] if one["network"] == "resnet50")
-    return _paragraph(
+    return paragraph(
         f"`fastcam export` of ResNet-50 ({one['file_bytes'] / 1e6:.0f} MB), its check included, takes "
         f"{one['command_seconds']:.1f} s and {one['peak_of_file']:.1f} times the file's size in memory."
     )
@@ -126,35 +137,21 @@ def _agreement(agreement: Result) -> str:
     rows = agreement["agreement"]
     networks, pictures = len({row["network"] for row in rows}), len(agreement["config"]["pictures"])
     worst = max(row["difference"] for row in rows)
-    return _paragraph(
-        "Grad-CAM and Grad-CAM++ out of the forward pass differ from those of the package `grad-cam`, which "
-        f"need a backward pass, by {worst:.0e} of their range at most: {networks} networks, {pictures} "
-        "pictures, two classes each."
+    return paragraph(
+        "Our Grad-CAM and Grad-CAM++ need no backward pass. They differ from those of the package "
+        f"`grad-cam`, which uses one, by at most {worst:.0e} of the map's range ({networks} networks, "
+        f"{pictures} pictures, two classes each)."
     )
-
-
-def _growth_table(overhead: Result) -> str:
-    sizes = sorted({run["size"] for run in overhead["growth"]})
-    runs = {(run["network"], run["size"]): run for run in overhead["growth"]}
-    rows = [
-        [
-            f"{NETWORKS[network].title}, {title}",
-            *(_percent(runs[network, size], form) if (network, size) in runs else "" for size in sizes),
-        ]
-        for network in dict.fromkeys(name for name, _ in runs)
-        for form, title in FORMS.items()
-    ]
-    return markdown_table(["by input size", *(f"{size}²" for size in sizes)], rows)
 
 
 def _peers_intro(peers: Result) -> str:
     versions = peers["config"]["versions"]
     packages = ", ".join(f"{name} {versions[name]}" for name in PEER_PACKAGES if name in versions)
-    return _paragraph(
-        f"Others in one run on one thread, medians of {peers['config']['rounds']} rounds in which everybody "
-        f"had a turn ({packages}). A frame counts as explained when its class and its map are known. "
-        "*To ours* is the median of the ratios within the rounds, which on a machine with other guests is "
-        "not the ratio of the medians. "
+    return paragraph(
+        "All methods take turns in one run on one thread; the times are medians of "
+        f"{peers['config']['rounds']} rounds ({packages}). The time of a frame includes its class and its "
+        "map. *To ours* is the median of the ratios within the rounds, which on a shared machine is not the "
+        "ratio of the medians. "
         "*Detail* is what the map is computed from: all scales, the last feature map, or the input's pixels."
     )
 
@@ -168,7 +165,7 @@ def _peer_table(networks: Sequence[Result]) -> str:
             every.setdefault(key, row)
     rows = []
     for key, row in every.items():
-        cells = [cell for one in timed for cell in (_timing(one[key]) if key in one else ("", ""))]
+        cells = [cell for one in timed for cell in (timing(one[key]) if key in one else ("", ""))]
         rows.append([f"{row['package']}: {row['method']}", *cells, row["computed_at"], row["returned"]])
     if networks[0]["openvino_missing"]:
         rows.append([f"openvino_xai: {networks[0]['openvino_missing']}", *[""] * (2 * len(networks) + 2)])
@@ -176,7 +173,20 @@ def _peer_table(networks: Sequence[Result]) -> str:
     return markdown_table(["per frame", *titles, "detail", "map"], rows)
 
 
-def _timing(row: Result) -> tuple[str, str]:
+def missed_targets(found: Sequence[Outcome]) -> list[tuple[str, str, Outcome]]:
+    """What was promised, for which network and form, and the figures, of each missed target."""
+    split = [(outcome.promise.rpartition(": "), outcome) for outcome in found if not outcome.kept]
+    return [(what, subject.replace("native", FORMS["native"]), one) for (subject, _, what), one in split]
+
+
+def _missed_table(found: Sequence[Outcome]) -> str:
+    rows = [[f"{subject}: {what}", *one.figures()] for what, subject, one in missed_targets(found)]
+    said = f"`benchmarks/targets.py` holds {len(found)} targets; {len(rows)} of them are missed here."
+    return f"{said}\n\n{markdown_table(['target', 'measured', 'limit'], rows)}" if rows else said
+
+
+def timing(row: Result) -> tuple[str, str]:
+    """The time of a method, and its ratio to ours."""
     ms, ratio = row["median_ms"], row["ratio_to_ours"]
     time = f"{ms:.1f} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
     return time, f"{ratio:.2f}×" if ratio < 10 else f"{ratio:.0f}×"
@@ -204,61 +214,14 @@ def _signed(value: float, digits: int, unit: str) -> str:
     return f"{text.replace('-', '−')} {unit}"
 
 
-def _paragraph(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+def paragraph(text: str, indent: str = "") -> str:
+    """`text` in lines of at most `WIDTH` characters, all but the first after `indent`."""
+    return textwrap.fill(
+        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with the first column to the left and the others to the right."""
     lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def with_section(readme: str, text: str) -> str:
-    """`readme` with `text` between the markers.
-
-    Raises:
-        FastcamError: The markers are not there, once each and in order.
-    """
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end or BEGIN in rest or END in after:
-        raise FastcamError(f"README.md needs the lines {BEGIN} and {END}, once and in this order")
-    return f"{before}{BEGIN}\n{text}\n{END}{after}"
-
-
-def accept(results: Path, reference: Path) -> None:
-    """Make the files in `results` the reference.
-
-    Raises:
-        FastcamError: A part was not measured, or not to its end.
-    """
-    missing = [part for part in PARTS if not (results / f"{part}.json").exists()]
-    if missing:
-        raise FastcamError(f"not measured yet: {', '.join(missing)}; run make bench first")
-    if not json.loads((results / "overhead.json").read_text())["complete"]:
-        raise FastcamError("the overhead was not measured to the end; run make bench again")
-    reference.mkdir(exist_ok=True)
-    for part in PARTS:
-        shutil.copyfile(results / f"{part}.json", reference / f"{part}.json")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="benchmarks.readme_costs", description=__doc__.partition("\n")[0])
-    parser.add_argument("--accept", action="store_true", help="the last results become the reference")
-    options = parser.parse_args(arguments)
-    try:
-        if options.accept:
-            accept(RESULTS, REFERENCE)
-        text = with_section(README.read_text(encoding="utf-8"), section(REFERENCE))
-    except FastcamError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    draft = README.with_suffix(".partial")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, README)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
