@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import onnx_ir as ir
 
-SHAPE_ONLY = frozenset({"Shape", "Size"})
-"""These read the form of a tensor, not its content: what follows from them is no path of the picture."""
+from .operators import facts
 
 
 def inputs_of(node: ir.Node) -> Iterator[ir.Value]:
@@ -35,7 +34,7 @@ def data_path(image: ir.Value, scores: ir.Value) -> list[ir.Node]:
     data = {id(image)}
     carriers: list[ir.Node] = []
     for node in graph:
-        if node.op_type not in SHAPE_ONLY and any(id(value) in data for value in inputs_of(node)):
+        if not facts(node.op_type).shape_only and any(id(value) in data for value in inputs_of(node)):
             data.update(id(value) for value in node.outputs)
             carriers.append(node)
     needed = {id(scores)}

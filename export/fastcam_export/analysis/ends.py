@@ -9,10 +9,10 @@ import onnx_ir as ir
 from fastcam_runtime.errors import closest
 
 from ..errors import GraftError
-from .dims import Dims, known_dims
 from .dominators import data_path
-from .optimised import CONVOLUTIONS
+from .operators import facts
 from .scores import holds_no_numbers
+from .values import Dims, known_dims
 
 DEFAULT_SIZE = 224
 """Assumed for a free height or width where the user names none."""
@@ -156,7 +156,7 @@ def _layout(dims: Dims, path: list[ir.Node]) -> str:
         return "NCHW"
     if dims[3] in few and dims[1] not in few:
         return "NHWC"
-    first = next((n for n in path if n.op_type in {"Transpose", *CONVOLUTIONS}), None)
+    first = next((n for n in path if n.op_type == "Transpose" or facts(n.op_type).convolution), None)
     perm = list(first.attributes.get_ints("perm", ())) if first is not None else []
     return "NHWC" if perm == TO_NCHW else "NCHW"
 
@@ -164,7 +164,9 @@ def _layout(dims: Dims, path: list[ir.Node]) -> str:
 def _conv_channels(path: list[ir.Node]) -> int | None:
     """The channels that the first convolution expects."""
     for node in path:
-        if node.op_type in CONVOLUTIONS and node.inputs[1] is not None and node.inputs[1].shape is not None:
-            per_group = node.inputs[1].shape[1]
+        index = facts(node.op_type).weight_input
+        weight = node.inputs[index] if index is not None else None
+        if weight is not None and weight.shape is not None:
+            per_group = weight.shape[1]
             return per_group * node.attributes.get_int("group", 1) if isinstance(per_group, int) else None
     return None

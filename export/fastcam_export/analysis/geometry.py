@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import onnx_ir as ir
 
-from .constants import constant
 from .dominators import inputs_of
 from .ends import Ends
-from .optimised import CONVOLUTIONS
+from .operators import facts
 from .shapes import Shapes
-
-STRIDED = CONVOLUTIONS | {"ConvTranspose", "MaxPool", "AveragePool", "LpPool", "ConvInteger", "QLinearConv"}
-PRODUCTS = frozenset({"MatMul", "FusedMatMul", "Einsum"})
-CUTTING = frozenset({"Slice", "Split", "Gather", "Pad"})
-"""Operators that may leave out pixels; a Pad does where its pads are negative."""
+from .values import constant
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
         operands = [v.name for v in inputs_of(node) if v.name in known]
         if not operands:
             continue
-        if node.op_type in STRIDED:
+        if facts(node.op_type).strides:
             picture = ends.size
         sources = [known[name] for name in operands]
         source = _main(sources, [math.prod(shapes.get(name, ())) for name in operands])
@@ -54,7 +50,7 @@ def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
             if not value.name:
                 continue
             shape = shapes.get(value.name)
-            if node.op_type in PRODUCTS and len(sources) > 1:
+            if facts(node.op_type).matrix_product and len(sources) > 1:
                 # Queries by keys give positions × positions; these by values give positions again.
                 crossed = not any(g.foreign for g in sources)
                 known[value.name] = replace(source, layout=None, foreign=crossed)
@@ -70,11 +66,10 @@ def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
     return known
 
 
-def cut_size(ends: Ends, shapes: Shapes) -> tuple[int, int] | None:
+def cut_size(ends: Ends, known: Mapping[str, Geometry]) -> tuple[int, int] | None:
     """The height and width that a network cuts its picture to in front of its first convolution."""
-    known = geometries(ends, shapes)
     for node in ends.path:
-        if node.op_type in STRIDED:
+        if facts(node.op_type).strides:
             break
         if node.op_type != "Slice" or node.inputs[0] is None:
             continue
@@ -103,7 +98,7 @@ def _main(sources: list[Geometry], elements: list[int]) -> Geometry:
 def _through(
     node: ir.Node, source: Geometry, shape: tuple[int, ...], shapes: Shapes, picture: tuple[int, int]
 ) -> Geometry:
-    if node.op_type in STRIDED:
+    if facts(node.op_type).strides:
         return _strided(node, source, shape, shapes)
     if source.layout is None:
         return source
@@ -114,7 +109,7 @@ def _through(
     if node.op_type == "Reshape" and size != source.size:
         return replace(source, layout=None)
     smaller = size[0] < source.size[0] or size[1] < source.size[1]
-    if node.op_type == "Pad" or (node.op_type in CUTTING and smaller):
+    if node.op_type == "Pad" or (facts(node.op_type).cuts and smaller):
         return _cut(node, source, size, picture)
     if node.op_type == "Concat" and source.whole is not None:
         # The parts of a whole, put together again.

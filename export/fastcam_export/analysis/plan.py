@@ -11,11 +11,11 @@ from ..load import Source
 from ..load.view import view
 from ..method.bilinear import Size
 from ..options import Options
-from .dims import Dims
 from .ends import Ends, find_ends, other_scores
-from .geometry import cut_size
-from .shapes import Shapes, concrete_shapes, lasting_shapes
+from .geometry import Geometry, cut_size, geometries
+from .shapes import concrete_shapes, lasting_shapes
 from .taps import Tap, find_taps, named_taps
+from .values import Dims
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,16 @@ def plan(source: Source, options: Options) -> Plan:
     model = view(source)
     ends = find_ends(model, options.input_shape, options.scores)
     shapes = concrete_shapes(model, ends, source.path.parent if source.path is not None else None)
+    geometry = geometries(ends, shapes)
     if options.taps == "auto":
-        taps = find_taps(ends, shapes)
+        taps = find_taps(ends, shapes, geometry)
     else:
-        taps = named_taps(model, options.taps, ends, shapes)
+        taps = named_taps(model, options.taps, ends, shapes, geometry)
     lasting = lasting_shapes(model, shapes)
     for tap in taps:
         if None in lasting[tap.name]:
             lasting[tap.name] = _lasting_dims(ends, tap)
-    return Plan(model, ends, taps, lasting, tuple(_notes(model, ends, shapes, options)))
+    return Plan(model, ends, taps, lasting, tuple(_notes(model, ends, geometry, options)))
 
 
 def _fixed_size(ends: Ends, tap: Tap) -> Size:
@@ -68,14 +69,14 @@ def _lasting_dims(ends: Ends, tap: Tap) -> Dims:
     return tuple(sizes[axis] for axis in tap.layout)
 
 
-def _notes(model: ir.Model, ends: Ends, shapes: Shapes, options: Options) -> Iterator[str]:
+def _notes(model: ir.Model, ends: Ends, geometry: Mapping[str, Geometry], options: Options) -> Iterator[str]:
     height, width = ends.size
     if options.input_shape is None and None in ends.free_size:
         yield (
             f"the network leaves the size of its picture free: frames are resized to {height}×{width}; "
             f"--input-shape {','.join(ends.layout)} names another size"
         )
-    cut = cut_size(ends, shapes)
+    cut = cut_size(ends, geometry)
     if cut is not None:
         yield f"the network cuts its picture to {cut[0]}×{cut[1]}: maps of that part cover the whole picture"
     others = [f"'{v.name}'" for v in model.graph.inputs if v is not ends.image and not v.is_initializer()]

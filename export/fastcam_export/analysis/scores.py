@@ -5,17 +5,8 @@ from __future__ import annotations
 import onnx_ir as ir
 from fastcam_runtime.classes import are_class_scores, class_count
 
-from .dims import known_dims
-
-FINAL = {"Softmax": "probabilities", "Sigmoid": "probabilities", "LogSoftmax": "logits"}
-"""What a network may end in behind its logits, and what its scores are then: the softmax of logarithms of
-probabilities gives these probabilities back."""
-
-FORMAL = frozenset(
-    {"Identity", "Cast", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "Transpose"}
-    | {"QuantizeLinear", "DequantizeLinear"}
-)
-"""Operators that change the form of the scores but not their order."""
+from .operators import facts
+from .values import known_dims
 
 _OTHERS = (ir.DataType.INT64, ir.DataType.INT32, ir.DataType.BOOL, ir.DataType.STRING)
 
@@ -32,9 +23,10 @@ def find_logits(scores: ir.Value) -> tuple[ir.Value, str]:
         source = node.inputs[0] if node.inputs else None
         if source is None:
             break
-        if node.op_type in FINAL:
-            return source, FINAL[node.op_type]
-        if node.op_type not in FORMAL:
+        operator = facts(node.op_type)
+        if operator.scores_are is not None:
+            return source, operator.scores_are
+        if not operator.rearranges:
             break
         value = source
     return scores, "logits"

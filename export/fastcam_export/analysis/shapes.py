@@ -14,10 +14,10 @@ from fastcam_runtime.model.session import WEIGHTS_FOLDER
 
 from ..errors import GraftError
 from ..load.messages import external_tensors
-from .dims import Dims, fixed_dims
 from .ends import Ends
 from .feeds import make_feeds
 from .inference import infer
+from .values import Dims, fixed_dims
 
 Shapes = dict[str, tuple[int, ...]]
 Found = dict[str, tuple[ir.DataType, tuple[int, ...]]]

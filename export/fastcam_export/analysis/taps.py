@@ -13,46 +13,12 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from ..errors import GraftError
-from .activations import Kind, kinds
-from .bounds import upper_bound
-from .dominators import dominators, inputs_of
+from .activations import Kind, upper_bound
+from .candidates import Candidate, candidates, only_gates
 from .ends import Ends, find_value
-from .gates import only_gates
-from .geometry import Geometry, geometries
+from .geometry import Geometry
+from .operators import facts
 from .shapes import Shapes
-
-POOLING = frozenset({"MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "Pad"})
-COPYING = frozenset({"Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear"})
-_INTEGER_CONVOLUTIONS = frozenset({"QLinearConv", "ConvInteger"})
-CARRIES_POOLING = COPYING | {"LRN", "Reshape", "Transpose"}
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A tensor of the network with a picture's layout, and what speaks for and against it as a tap."""
-
-    value: ir.Value
-    shape: tuple[int, ...]
-    geometry: Geometry
-    kind: Kind
-    dominator: bool
-    pooled: bool
-    """The result of a pooling or a padding."""
-    turned: bool
-    """A copy of an activated tensor with its axes in another order."""
-    depth: int
-    """Behind how many convolutions? Behind none, it is the picture itself, quantised or scaled."""
-    convolved: bool
-    """Does a convolution follow? If not, a pooled tensor is not a scale but the way out."""
-
-    @property
-    def name(self) -> str:
-        return self.value.name or ""
-
-    @property
-    def operator(self) -> str:
-        node = self.value.producer()
-        return node.op_type if node is not None else "input"
 
 
 @dataclass(frozen=True)
@@ -85,66 +51,13 @@ class Tap:
         return self.shape[1] if self.first is None else self.first
 
 
-def candidates(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> list[Candidate]:
-    """Every tensor on the picture's path that could be tapped at all, in topological order."""
-    kind = kinds(ends.path)
-    dominating = {value.name for value in dominators(ends.path, ends.image, ends.scores)}
-    convolutions = [i for i, node in enumerate(ends.path) if "Conv" in node.op_type] or [-1]
-    depth: dict[str | None, int] = {}
-    pooled: set[str] = set()
-    turned: set[str] = set()
-    found: list[Candidate] = []
-    for position, node in enumerate(ends.path):
-        source = node.inputs[0] if node.inputs else None
-        before = source.name or "" if source is not None else ""
-        carried = node.op_type in CARRIES_POOLING and before in pooled
-        copied = (node.op_type in COPYING and before in turned) or (
-            node.op_type == "Transpose" and kind.get(before, Kind.OTHER) >= Kind.SIGNED
-        )
-        if node.op_type == "DequantizeLinear" and source is not None and source.name in dominating:
-            # One quantised tensor may be dequantised once for each reader; each is the whole of it.
-            dominating.update(value.name for value in node.outputs)
-        deepest = max(depth.get(value.name, 0) for value in inputs_of(node)) + ("Conv" in node.op_type)
-        for value in node.outputs:
-            if not value.name:
-                continue
-            depth[value.name] = deepest
-            where = geometry.get(value.name)
-            # Every second pixel is a pooling, too.
-            skipping = (
-                node.op_type == "Slice" and where and where.stride != geometry.get(before, where).stride
-            )
-            if node.op_type in POOLING or carried or skipping:
-                pooled.add(value.name)
-            if copied:
-                turned.add(value.name)
-            shape = shapes.get(value.name, ())  # a sequence has none
-            if node.op_type == "QuantizeLinear" or where is None or len(shape) != 4:
-                continue
-            candidate = Candidate(
-                value,
-                shape,
-                where,
-                kind[value.name],
-                value.name in dominating,
-                value.name in pooled,
-                copied,
-                depth[value.name],
-                position < convolutions[-1],
-            )
-            if _usable(candidate, ends):
-                found.append(candidate)
-    return found
-
-
-def find_taps(ends: Ends, shapes: Shapes) -> list[Tap]:
+def find_taps(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> list[Tap]:
     """One tap per scale, shallow to deep.
 
     Raises:
         GraftError: No tensor of the network qualifies (an MLP, a vision transformer).
     """
     by_scale: dict[tuple[float, float], list[Candidate]] = {}
-    geometry = geometries(ends, shapes)
     for candidate in candidates(ends, shapes, geometry):
         if candidate.depth:
             by_scale.setdefault(candidate.geometry.stride, []).append(candidate)
@@ -152,7 +65,7 @@ def find_taps(ends: Ends, shapes: Shapes) -> list[Tap]:
     taps = [tap for group in by_scale.values() if (tap := _choose(group, ends, geometry)) is not None]
     if not taps:
         operators = sorted({node.op_type for node in ends.path})
-        integer = next((name for name in operators if name in _INTEGER_CONVOLUTIONS), None)
+        integer = next((name for name in operators if facts(name).convolution and facts(name).integer), None)
         advice = (
             "the method needs a convolutional network"
             if integer is None
@@ -166,13 +79,15 @@ def find_taps(ends: Ends, shapes: Shapes) -> list[Tap]:
     return sorted(taps, key=lambda tap: order[id(tap.value)])
 
 
-def named_taps(model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes) -> list[Tap]:
+def named_taps(
+    model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]
+) -> list[Tap]:
     """The taps that the user names, shallow to deep.
 
     Raises:
         GraftError: A name is unknown, its tensor has no picture's layout, or the order is another.
     """
-    usable = {candidate.name: candidate for candidate in candidates(ends, shapes, geometries(ends, shapes))}
+    usable = {candidate.name: candidate for candidate in candidates(ends, shapes, geometry)}
     taps = []
     for name in names:
         find_value(model, name)
@@ -190,22 +105,9 @@ def named_taps(model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes
     return taps
 
 
-def _usable(candidate: Candidate, ends: Ends) -> bool:
-    height, width = candidate.geometry.size
-    if height * width <= 1 or height > ends.size[0] or width > ends.size[1]:
-        return False
-    if candidate.geometry.whole is not None:
-        return False  # the map of a part would be stretched over the whole picture
-    if candidate.geometry.layout != "NHWC":
-        return candidate.geometry.layout == "NCHW"
-    # Convolutions write NCHW. Behind them, only an activation on the way to all else is worth a Transpose;
-    # a transposed copy has its original, and a transformer's tokens are no features of a convolution.
-    return candidate.dominator and candidate.kind >= Kind.SIGNED and not candidate.turned
-
-
 def _choose(group: list[Candidate], ends: Ends, geometry: Mapping[str, Geometry]) -> Tap | None:
     """The rule, from the best case to the last resort."""
-    # Dominators have one order. Of parallel branches, which file them as they like, the deepest is the last.
+    # Dominators have one order. Files list parallel branches in any order: sort these by depth.
     group = sorted(group, key=lambda c: c.depth)
 
     def activated(c: Candidate) -> bool:

@@ -7,13 +7,12 @@ from typing import Any
 
 import onnx_ir as ir
 
-from ..analysis.activations import NON_NEGATIVE_OPS, SIGNED_OPS
 from ..analysis.ends import TO_NCHW
+from ..analysis.operators import facts
+from ..analysis.patterns import gated_input
 from ..analysis.taps import Tap
 from ..errors import GraftError
 from .branch import Branch
-
-ACTIVATIONS = NON_NEGATIVE_OPS | SIGNED_OPS | {"Clip"}
 
 
 def tapped(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:
@@ -80,9 +79,9 @@ def pre_activation(branch: Branch, tap: Tap, where: str) -> ir.Value:
 
 def _before(branch: Branch, value: ir.Value, tap: str, where: str) -> ir.Value:
     node = value.producer()
-    if node is not None and node.op_type in ACTIVATIONS and node.inputs[0] is not None:
+    if node is not None and facts(node.op_type).activation and node.inputs[0] is not None:
         return float_activation(branch, node.inputs[0], where)
-    if node is not None and node.op_type in ("Mul", "Add") and (source := _gated(node)) is not None:
+    if node is not None and (source := gated_input(node, _is_activated)) is not None:
         return float_activation(branch, source, where)
     if node is not None and node.op_type == "Concat":
         parts = [
@@ -101,14 +100,6 @@ def _before(branch: Branch, value: ir.Value, tap: str, where: str) -> ir.Value:
     )
 
 
-def _gated(node: ir.Node) -> ir.Value | None:
-    """x of x·σ(x), the way SiLU and HardSwish are often written."""
-    for x, gate in ((node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])):
-        producer = gate.producer() if gate is not None else None
-        if (
-            producer is not None
-            and producer.op_type in ("Sigmoid", "HardSigmoid")
-            and producer.inputs[0] is x
-        ):
-            return x
-    return None
+def _is_activated(value: ir.Value) -> bool:
+    node = value.producer()
+    return node is not None and facts(node.op_type).activation

@@ -14,9 +14,9 @@ import onnx_ir as ir
 from fastcam_runtime.classes import are_class_scores
 from fastcam_runtime.errors import closest
 
-from ..analysis.dims import Dims, known_dims
 from ..analysis.scores import find_logits
 from ..analysis.taps import Tap
+from ..analysis.values import Dims, known_dims
 from ..authoring.branch import Branch
 from ..authoring.ops import Ops
 from ..authoring.tap_input import channels_first, float_activation, tapped

@@ -10,16 +10,13 @@ import math
 
 import onnx_ir as ir
 
-from ..analysis.dims import known_dims
-from ..analysis.scores import FORMAL
+from ..analysis.operators import facts
+from ..analysis.values import known_dims
 from ..authoring.ops import Ops, Step, make_function
 from .gradcam import Features, alpha_relu, weighted_sum, with_epsilon
 from .head import Head
 from .linear_layer import LinearLayer, linear_layer
 from .rules.reductions import reduced_axes
-
-BETWEEN = FORMAL - {"Transpose"}
-"""What may stand between the pool and the linear layer, and behind the layer, changing no value."""
 
 
 def find_closed_form(head: Head, layout: str = "NCHW") -> LinearLayer | None:
@@ -28,7 +25,7 @@ def find_closed_form(head: Head, layout: str = "NCHW") -> LinearLayer | None:
     layer = linear_layer(value, head.path)
     while layer is None:
         node = value.producer()
-        if node is None or node.op_type not in BETWEEN | {"Add"}:
+        if node is None or not (_keeps_values(node) or node.op_type == "Add"):
             return None
         sources = [source for source in node.inputs if source is not None and source in head.path]
         if len(sources) != 1 or not _counts_classes(head.logits, sources[0]):
@@ -36,7 +33,7 @@ def find_closed_form(head: Head, layout: str = "NCHW") -> LinearLayer | None:
         value = sources[0]
         layer = linear_layer(value, head.path)
     value = layer.source
-    while (node := value.producer()) is not None and node.op_type in BETWEEN and node.inputs[0] is not None:
+    while (node := value.producer()) is not None and _keeps_values(node) and node.inputs[0] is not None:
         value = node.inputs[0]
     if node is None or node.inputs[0] not in head.twins or not _is_global_mean(node, layout):
         return None
@@ -75,6 +72,12 @@ def _pixels(op: Ops, a: ir.Value, known: Features) -> ir.Value | float:
     return op.Cast(
         op.reduce("ReduceProd", op.Slice(op.Shape(a), [2], [4]), [0], keepdims=False), to=ir.DataType.FLOAT
     )
+
+
+def _keeps_values(node: ir.Node) -> bool:
+    """Whether a node may stand between the pool and the linear layer, or behind the layer."""
+    operator = facts(node.op_type)
+    return operator.copies or operator.reshapes
 
 
 def _is_global_mean(node: ir.Node, layout: str) -> bool:

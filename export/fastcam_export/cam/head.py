@@ -7,14 +7,8 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from ..analysis.dominators import inputs_of
+from ..analysis.operators import facts
 from ..errors import GraftError
-
-NO_GRADIENT = frozenset(
-    {"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "ConstantOfShape", "Range", "EyeLike", "OneHot"}
-    | {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "And", "Or", "Xor"}
-    | {"IsNaN", "IsInf", "Sign", "Floor", "Ceil", "Round"}
-)
-"""Piecewise constant: what follows from them is no way to the tap."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +34,7 @@ def find_head(graph: ir.Graph, tap: ir.Value, logits: ir.Value) -> Head:
     dependent: set[ir.Value] = set(twins)
     carriers: list[ir.Node] = []
     for node in graph:
-        if node.op_type not in NO_GRADIENT and not dependent.isdisjoint(inputs_of(node)):
+        if facts(node.op_type).has_gradient and not dependent.isdisjoint(inputs_of(node)):
             dependent.update(node.outputs)
             carriers.append(node)
     if logits not in dependent:

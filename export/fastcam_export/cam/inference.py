@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import onnx_ir as ir
 
-from ..analysis.dims import Dims
 from ..analysis.dominators import inputs_of
 from ..analysis.inference import infer
+from ..analysis.values import Dims
 from .head import Head
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from ..analysis.dims import known_dims
+from ..analysis.values import constant_behind, known_dims
 from ..authoring.ops import Ops
 from ..authoring.tap_input import dequantizer
-from .site import constant_behind
 
 
 @dataclass(frozen=True)

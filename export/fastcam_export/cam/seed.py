@@ -11,20 +11,14 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from ..analysis.dims import Dims, known_dims
+from ..analysis.operators import facts
+from ..analysis.values import Dims, known_dims
 from ..authoring.ops import Ops
 from .head import Head
 from .linear_layer import linear_layer
 from .rules import apply_rule
 from .rules.reductions import reduced_axes
 from .site import ForwardOfClass, Site
-
-PER_ELEMENT = frozenset(
-    {"Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear", "Neg"}
-    | {"Relu", "LeakyRelu", "Clip", "Sigmoid", "HardSigmoid", "HardSwish", "Swish", "Tanh", "Elu", "Softplus"}
-)
-POOLING = frozenset({"GlobalAveragePool", "GlobalMaxPool", "AveragePool", "MaxPool"})
-FORM = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
 
 
 @dataclass(frozen=True)
@@ -110,10 +104,10 @@ def _step(op: Ops, value: ir.Value, g: ir.Value, forward: ForwardOfClass, classe
 
 
 def _stays_with_class(site: Site, dims: Dims) -> bool:
-    op_type = site.node.op_type
-    if op_type in PER_ELEMENT or op_type in POOLING:
+    op_type, operator = site.node.op_type, facts(site.node.op_type)
+    if operator.elementwise or operator.pools:
         return site.index == 0
-    if op_type in FORM:
+    if operator.reshapes:
         return site.index == 0 and set(dims[2:]) <= {1} and _classes(site.node.outputs[0]) == dims[1]
     if op_type == "ReduceMean":
         axes = reduced_axes(site.node, len(dims))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from ..analysis.dims import known_dims
+from ..analysis.values import known_dims
 from ..authoring.ops import Ops, Step, make_function
 
 ROUNDING = 1e-6

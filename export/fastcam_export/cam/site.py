@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from ..analysis.constants import constant
-from ..analysis.dims import Dims, fixed_dims, known_dims
+from ..analysis.values import Dims, constant_behind, fixed_dims, known_dims
 from ..authoring.ops import Ops
 from ..authoring.tap_input import dequantizer, read_activation
 from ..errors import GraftError
@@ -162,13 +161,6 @@ class Site:
         axes = op.NonZero(op.Equal(op.Concat(op.Expand(1, missing), shape, axis=0), 1))
         total = op.ReduceSum(g, op.Squeeze(axes, [0]), keepdims=1, noop_with_empty_axes=1)
         return op.Reshape(total, shape)
-
-
-def constant_behind(value: ir.Value | None) -> np.ndarray | None:
-    """The constant that `value` is, also where exporters share it through an Identity."""
-    while value is not None and (node := value.producer()) is not None and node.op_type == "Identity":
-        value = node.inputs[0]
-    return constant(value)
 
 
 def fits_into(other: Sequence[int | ir.SymbolicDim], x: Sequence[int | ir.SymbolicDim]) -> bool:

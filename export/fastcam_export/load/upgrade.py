@@ -12,7 +12,7 @@ from fastcam_runtime.contract import DOMAIN, METADATA_KEY
 from fastcam_runtime.errors import last_line
 from onnx_ir.passes.common import InlinePass
 
-from ..analysis.optimised import refuse_processor_layout
+from ..analysis.operators import PROCESSOR_DOMAINS, PROCESSOR_OPERATORS, facts
 from ..authoring.ops import MIN_OPSET
 from ..errors import GraftError, LoadError
 from .messages import messages, reads
@@ -20,10 +20,6 @@ from .source import Source
 from .view import refuse_unseen, view
 
 OLDEST_OPSET = 7
-SOFTMAX = ("Softmax", "LogSoftmax")
-RESHAPING = ("Flatten", "Identity", "Reshape", "Squeeze")
-FLOAT32_ONLY = ("AveragePool", "Conv", "Gemm", "GlobalAveragePool", "MatMul", "ReduceMean")
-"""Operators that onnxruntime has no half-precision kernels of for the processor, and computes in float32."""
 RESIZE_MODES_OPSET = 11
 """From here on Resize says how it places and rounds pixels."""
 FUNCTION_IR_VERSION = 8
@@ -38,7 +34,7 @@ def upgrade(source: Source) -> Source:
         LoadError: Its opset is too old or too new, or cannot be upgraded; or it holds what cannot be read.
     """
     _refuse_grafted(source)
-    refuse_processor_layout(source.proto, source.name)
+    _refuse_processor_layout(source)
     refuse_unseen(source)
     given = source.proto
     if source.proto.functions:
@@ -61,6 +57,16 @@ def _refuse_grafted(source: Source) -> None:
         raise GraftError(
             f"{source.name} is grafted already: start from the original file, or use it as it is"
         )
+
+
+def _refuse_processor_layout(source: Source) -> None:
+    """Refuse a file that onnxruntime's optimiser saved for one kind of processor: channels lie in blocks."""
+    for node in source.proto.graph.node:
+        if node.domain in PROCESSOR_DOMAINS or node.op_type in PROCESSOR_OPERATORS:
+            raise GraftError(
+                f"{source.name} is saved in the memory layout of one kind of processor ({node.op_type} of "
+                f"{node.domain}), by onnxruntime's optimiser: start from the original file"
+            )
 
 
 def _inlined(source: Source) -> ir.Model:
@@ -145,7 +151,7 @@ def _keep_softmax_whole(graph: onnx.GraphProto) -> None:
     outputs = {value.name for value in graph.output}
     readers = Counter(name for node in graph.node for name in reads(node)) + Counter(outputs)
     ends = outputs | {n.input[0] for n in graph.node if n.op_type == "Reshape" and n.output[0] in outputs}
-    for node in [node for node in graph.node if node.op_type in SOFTMAX]:
+    for node in [node for node in graph.node if node.op_type in ("Softmax", "LogSoftmax")]:
         y = node.output[0]
         if types.get(y) == onnx.TensorProto.FLOAT16 and y in ends and readers[y] == 1:
             chain = _reshapes_before(graph, node, readers)
@@ -160,9 +166,10 @@ def _reshapes_before(
     producers = {name: node for node in graph.node for name in node.output}
     chain = [last]
     while (producer := producers.get(chain[0].input[0])) is not None:
-        if producer.op_type in FLOAT32_ONLY:
+        operator = facts(producer.op_type)
+        if operator.half_is_float32:
             return chain
-        if producer.op_type not in RESHAPING or readers[producer.output[0]] > 1:
+        if not (operator.reshapes or producer.op_type == "Identity") or readers[producer.output[0]] > 1:
             break
         chain.insert(0, producer)
     return []

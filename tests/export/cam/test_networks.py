@@ -14,6 +14,7 @@ import onnx_ir as ir
 import pytest
 import torch
 from fastcam_export.analysis.ends import find_ends
+from fastcam_export.analysis.geometry import geometries
 from fastcam_export.analysis.shapes import concrete_shapes
 from fastcam_export.analysis.taps import find_taps
 from onnx import TensorProto, helper, numpy_helper
@@ -156,7 +157,8 @@ def _last_tap(proto: onnx.ModelProto, network: Network) -> str:
         return [node.output[0] for node in proto.graph.node if node.op_type == network.tap][-1]
     model = ir.from_proto(proto)
     ends = find_ends(model, (2, 3, network.size, network.size))
-    return find_taps(ends, concrete_shapes(model, ends))[-1].name
+    shapes = concrete_shapes(model, ends)
+    return find_taps(ends, shapes, geometries(ends, shapes))[-1].name
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,9 @@ import math
 
 import onnx_ir as ir
 
-from ..site import Site, constant_behind
+from ...analysis.operators import facts
+from ...analysis.patterns import quantized_from_zero
+from ..site import Site
 from .registry import rule
 
 SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
@@ -184,33 +186,19 @@ def quantize(at: Site) -> ir.Value:
     return at.g
 
 
-ABSORBING = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "Add", "BatchNormalization"})
-"""A quantiser leaves out the ReLU behind these where its integers start at zero."""
-
-
 @rule("DequantizeLinear")
 def dequantize(at: Site) -> ir.Value:
     """Straight through, or a ReLU where the quantisation took the place of one."""
-    if not _starts_at_zero(at) or not _absorbed_activation(at.source):
+    if not quantized_from_zero(at.node) or not _absorbed_activation(at.source):
         return at.g
     return _where(at, at.op.Greater(at.y, 0.0), at.g, 0.0)
-
-
-def _starts_at_zero(at: Site) -> bool:
-    if len(at.node.inputs) < 3:
-        return at.source.dtype == ir.DataType.UINT8
-    zero_point = constant_behind(at.node.inputs[2])
-    if zero_point is None:
-        return False
-    lowest = {"uint8": 0, "int8": -128, "uint16": 0, "int16": -32768}.get(str(zero_point.dtype))
-    return lowest is not None and bool((zero_point == lowest).all())
 
 
 def _absorbed_activation(quantized: ir.Value) -> bool:
     node = quantized.producer()
     while node is not None and node.op_type in ("Cast", "QuantizeLinear") and node.inputs[0] is not None:
         node = node.inputs[0].producer()
-    return node is not None and node.op_type in ABSORBING
+    return node is not None and facts(node.op_type).absorbs_relu
 
 
 def _where(at: Site, condition: ir.Value, then: ir.Value, otherwise: ir.Value | float) -> ir.Value:

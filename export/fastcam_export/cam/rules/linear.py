@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from ...analysis.dims import known_dims
+from ...analysis.values import known_dims
 from ..site import Site, fits_into
 from .registry import rule
 from .window import spread_windows, window_of

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import onnx_ir as ir
 
-from ..site import Site, constant_behind
+from ...analysis.values import constant_behind
+from ..site import Site
 from .registry import rule
 
 

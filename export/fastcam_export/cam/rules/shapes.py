@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx_ir as ir
 
-from ...analysis.dims import known_dims
+from ...analysis.values import known_dims
 from ..site import Site
 from .registry import ANY, rule
 
