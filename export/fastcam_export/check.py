@@ -35,10 +35,10 @@ def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> 
     wrong = _what_is_wrong(grafted)
     if wrong and not _what_is_wrong(original):
         raise GraftError(f"the grafted model is not valid ONNX: {wrong}")
-    before, feeds = _run(original, "the original model", metadata, None)
-    after, _ = _run(grafted, "the grafted model", metadata, feeds)
+    before, feeds = run(original, "the original model", metadata, None)
+    after, _ = run(grafted, "the grafted model", metadata, feeds)
     for name, expected in before.items():
-        _compare(name, expected, after, "the graft")
+        compare(name, expected, after, "the graft")
     pictures = len(feeds[metadata.image.name])
     for name in metadata.outputs:
         if len(after[name]) != pictures:
@@ -57,22 +57,24 @@ def _what_is_wrong(model: Path | bytes) -> str:
     return ""
 
 
-def check_same(grafted: Path, prepared: Path, metadata: Metadata) -> None:
-    """Run both on the same random picture, beside the compiled kernels.
+def run(
+    model: Path | bytes, what: str, metadata: Metadata, feeds: Arrays | None, *, compiled: bool = False
+) -> tuple[Arrays, Arrays]:
+    """Run a model once on the CPU.
+
+    Args:
+        model: A file, or its bytes.
+        what: How an error calls the model.
+        metadata: Names the image input, and how a picture is preprocessed.
+        feeds: The inputs; None makes random ones.
+        compiled: Use the compiled kernels.
+
+    Returns:
+        The outputs and the inputs, by name.
 
     Raises:
-        GraftError: The prepared model does not run, or an output is not the same.
+        GraftError: It does not run.
     """
-    expected, feeds = _run(grafted, "the grafted model", metadata, None, compiled=True)
-    found, _ = _run(prepared, "the prepared model", metadata, feeds, compiled=True)
-    for name, values in expected.items():
-        if name != LOVI:  # bytes, made of scales that may differ in their last digit
-            _compare(name, values, found, "the preparation")
-
-
-def _run(
-    model: Path | bytes, what: str, metadata: Metadata, feeds: Arrays | None, *, compiled: bool = False
-) -> tuple[Arrays, Mapping[str, np.ndarray]]:
     options = ort.SessionOptions()
     options.log_severity_level = 4  # its failures are raised, and reported in our own words
     if compiled:
@@ -114,7 +116,12 @@ def _random_feeds(inputs: Sequence[Any], metadata: Metadata) -> Arrays:
     return feeds
 
 
-def _compare(name: str, expected: Any, after: Arrays, cause: str) -> None:
+def compare(name: str, expected: Any, after: Arrays, cause: str) -> None:
+    """Refuse an output that is missing from `after`, or differs from `expected` by more than `TOLERANCE`.
+
+    Raises:
+        GraftError: Names the output and `cause`.
+    """
     if name not in after:
         raise GraftError(f"{cause} lost the output '{name}'")
     if not isinstance(expected, np.ndarray):

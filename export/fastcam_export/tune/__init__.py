@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .budget import Budget
 from .fidelity import Fidelity
+from .forms import Form
 from .measuring import Measured, Workbench
 from .tuning import Tuning, tune
-from .variants import Form
 
 __all__ = ["Budget", "Fidelity", "Form", "Measured", "Tuning", "Workbench", "tune"]

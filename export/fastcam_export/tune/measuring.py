@@ -26,7 +26,7 @@ from ..options import Options
 from ..save.interruption import temporary_folder
 from .budget import Budget
 from .fidelity import Array, Fidelity
-from .variants import FUNCTIONS, Form
+from .forms import FUNCTIONS, Form
 
 Measure = Callable[[Sequence[bench.Variant], int, Callable[[int], None]], None]
 """Runs all variants in every round and leaves the times in their `samples`; see `bench.measure`."""

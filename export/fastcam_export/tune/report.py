@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastcam_runtime.model.session import count_threads
-from fastcam_runtime.prepared import device as preparation
+from fastcam_runtime.prepared import device
 from fastcam_runtime.text import format_table
 
+from .forms import FUNCTIONS, INLINE, PREPARED
 from .measuring import Measured
 from .tuning import Tuning
-from .variants import FUNCTIONS, INLINE, PREPARED
 
 _EXACT = {
     FUNCTIONS.name: "exact, with compiled kernels for the steps that have one, where these were built",
@@ -49,7 +49,7 @@ def text(tuning: Tuning, setup: Mapping[str, Any], images: str) -> str:
 def describe(one: Measured) -> str:
     """What a form is, in words."""
     if one.form.exact:
-        return _EXACT[one.form.name].format(here=preparation.here())
+        return _EXACT[one.form.name].format(here=device.here())
     return f"an approximation: {one.approximation}"
 
 

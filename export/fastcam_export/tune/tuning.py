@@ -10,8 +10,8 @@ from fastcam_runtime.errors import FastcamError
 
 from ..errors import GraftError
 from .budget import Budget
+from .forms import PREPARED, Form, cheaper_forms, exact_forms, find_form
 from .measuring import Measured, Workbench
-from .variants import PREPARED, Form, cheaper_forms, exact_forms, find_form
 
 
 @dataclass(frozen=True)

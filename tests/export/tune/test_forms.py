@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastcam_export.tune.variants import cheaper_forms, exact_forms
+from fastcam_export.tune.forms import cheaper_forms, exact_forms
 from support.tuned import CHEAPER, SHAPES
 
 
