@@ -11,13 +11,12 @@ import onnx
 from fastcam_runtime.contract import Metadata
 
 from .check import check
-from .graft import Grafted, graft_branch
+from .graft import graft_branch
 from .load import load
 from .options import Options
 from .prepared.layout import prepare
 from .save.draft import Draft, check_target, draft, refuse_source
 from .save.interruption import temporary_folder
-from .save.streaming import write_model
 
 
 @dataclass(frozen=True)
@@ -52,16 +51,9 @@ def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto
     Raises:
         FastcamError: With one line that says what is wrong and what would fit.
     """
-    wanted = Options(**options)
-    source = load(model, example=example, input_shape=wanted.input_shape)
-    original = source.original
-    if isinstance(original, onnx.ModelProto):
-        original = original.SerializeToString()  # before it grows
-    if source.path is not None:
-        onnx.load_external_data_for_model(source.proto, str(source.path.parent))
-    grafted = graft_branch(source, wanted)
-    check(original, grafted.proto.SerializeToString(), grafted.metadata)
-    return _prepared(grafted) if wanted.prepared else grafted.proto
+    with temporary_folder("fastcam-graft-") as folder:
+        exported = export(model, folder / "model.onnx", example=example, **options)
+        return onnx.load(exported.path)
 
 
 def export(model: Any, target: str | Path, *, example: Any = None, **options: Any) -> Exported:
@@ -89,14 +81,6 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
             result = replace(result, metadata=prepare(files.model, files.spare, result.metadata))
             files.replace(files.spare)
         return replace(result, weights=files.publish())
-
-
-def _prepared(grafted: Grafted) -> onnx.ModelProto:
-    """The prepared form of a model in memory, by way of the files that onnxruntime reads and writes."""
-    with temporary_folder("fastcam-prepare-") as folder:
-        write_model(grafted.proto, folder / "grafted.onnx")
-        prepare(folder / "grafted.onnx", folder / "prepared.onnx", grafted.metadata)
-        return onnx.load(folder / "prepared.onnx")
 
 
 def _write(files: Draft, model: Any, example: Any, wanted: Options) -> tuple[Path, Exported]:

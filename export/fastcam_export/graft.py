@@ -23,9 +23,9 @@ from onnx_ir.passes.common import InlinePass
 from .analysis.plan import Plan, plan
 from .analysis.taps import Tap
 from .authoring.branch import Branch
-from .authoring.map_size import make_canvas
+from .authoring.map_size import read_map_size
 from .authoring.ops import last_first
-from .authoring.tap_input import pre_activation, tapped
+from .authoring.tap_input import pre_activation, read_tap
 from .errors import GraftError
 from .load import Source
 from .metadata.describe import describe_graft
@@ -58,9 +58,9 @@ def graft_branch(source: Source, options: Options) -> Grafted:
     """
     found = plan(source, options)
     weights = scale_weights(options.weights, len(found.taps))
-    scales = thin(found.taps, weights, options.channel_share if options.scales else 1.0)
+    scales = thin(found.taps, weights, options.channel_share if options.needs_scales else 1.0)
     names = output_names(tuple(options.outputs), len(scales.taps))
-    _refuse_taken_names(found.model, (*names, *((CLASS_INPUT,) if options.class_maps else ())))
+    _refuse_taken_names(found.model, (*names, *((CLASS_INPUT,) if options.needs_class_maps else ())))
     metadata = describe_graft(source, found, scales, options, names)
 
     branch = Branch(found.model, source.opset)
@@ -75,11 +75,11 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
     """The branch itself: one paragraph for each arrow of the method. onnxruntime computes what nobody
     reads, too, so only what the asked outputs need is added."""
     asked = set(options.outputs)
-    canvas = make_canvas(branch, found.ends)
+    map_size = read_map_size(branch, found.ends)
     sizes = [found.fixed_size(tap) for tap in scales.taps]
 
     maps: list[ir.Value] = []
-    if options.scales:
+    if options.needs_scales:
         maps = last_first(
             lambda k, tap: _scale_map(branch, found, tap, f"scale_{k + 1}", options), scales.taps
         )
@@ -88,35 +88,35 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
     # So what is later in the file is computed earlier: the CAM, which waits for the scores, stands first.
     by_class: dict[str, ir.Value] = {}
     count: int | str | None = None
-    if options.class_maps:
-        by_class["cam"], count = class_activation(branch, found, options, canvas)
+    if options.needs_class_maps:
+        by_class["cam"], count = class_activation(branch, found, options, map_size)
 
     combined = None
     if asked.intersection(COMBINED_OUTPUTS):
-        step = combine(opset=branch.opset, sizes=sizes, size=canvas.size, weights=scales.weights)
-        combined = branch.call(step, *maps, *canvas.size_input, name="combine/map")
+        step = combine(opset=branch.opset, sizes=sizes, size=map_size.size, weights=scales.weights)
+        combined = branch.call(step, *maps, *map_size.size_input, name="combine/map")
         if by_class:
             by_class |= class_products(branch, options, combined, by_class["cam"])
 
     if combined is not None and "saliency_map" in asked:
-        branch.output(combined, "saliency_map", canvas.map_shape, ir.DataType.FLOAT)
+        branch.output(combined, "saliency_map", map_size.map_shape, ir.DataType.FLOAT)
     if "scales" in asked:
         for k, (value, size) in enumerate(zip(maps, sizes, strict=True), start=1):
-            branch.output(value, scale_output(k), (canvas.batch, *size), ir.DataType.FLOAT)
+            branch.output(value, scale_output(k), (map_size.batch, *size), ir.DataType.FLOAT)
     if "lovi" in asked:
-        step = lovi(opset=branch.opset, sizes=sizes, size=canvas.size)
-        picture = branch.call(step, *maps, *canvas.size_input, name="lovi/rgb")
-        branch.output(picture, LOVI, (*canvas.map_shape, 3), ir.DataType.UINT8)
+        step = lovi(opset=branch.opset, sizes=sizes, size=map_size.size)
+        picture = branch.call(step, *maps, *map_size.size_input, name="lovi/rgb")
+        branch.output(picture, LOVI, (*map_size.map_shape, 3), ir.DataType.UINT8)
     for word, value in by_class.items():
         if word in asked:
-            branch.output(value, f"saliency_{word}", (count, *canvas.dims), ir.DataType.FLOAT)
+            branch.output(value, f"saliency_{word}", (count, *map_size.dims), ir.DataType.FLOAT)
 
 
 def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Options) -> ir.Value:
     """One scale's normalised map, N×h×w: tap → statistic → normalise."""
     height, width = found.fixed_size(tap)
     before = options.statistic in PRE_ACTIVATION
-    x = pre_activation(branch, tap, where) if before else tapped(branch, tap.value, tap.layout, where)
+    x = pre_activation(branch, tap, where) if before else read_tap(branch, tap.value, tap.layout, where)
     x = first_channels(branch, x, tap, where)
     raw = statistic(
         options.statistic, opset=branch.opset, channels=tap.channels, height=height, width=width,

@@ -1,4 +1,4 @@
-"""What a user can ask of the graft. The same names serve Python and the command line."""
+"""What a user can ask of the graft. The command line takes its names and defaults from here."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ class Options:
             raise GraftError(f"only the statistic {COMPILED} can be prepared, not {self.statistic}")
 
     @property
-    def class_maps(self) -> bool:
+    def needs_class_maps(self) -> bool:
         return any(name in CLASS_OUTPUTS for name in self.outputs)
 
     @property
-    def scales(self) -> bool:
-        """Whether an output is made of the scales' maps."""
+    def needs_scales(self) -> bool:
+        """Whether an output reads the maps of the scales."""
         return any(name in SCALE_OUTPUTS for name in self.outputs)
 
     @property

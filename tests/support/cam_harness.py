@@ -15,8 +15,7 @@ from fastcam_export.authoring.branch import Branch
 from fastcam_export.authoring.ops import Ops
 from fastcam_export.cam import class_activation_map, minmax
 from fastcam_export.cam.gradient import head_gradient
-from fastcam_export.cam.head import find_head
-from fastcam_export.cam.inference import infer_head
+from fastcam_export.cam.head import find_head, infer_head
 from fastcam_export.cam.outline import outline
 
 CLASS = "saliency_class"
@@ -31,10 +30,10 @@ def with_class_map(
     normalised: bool = True,
 ) -> onnx.ModelProto:
     """The model with the outputs of its own and `cam`, [N,h,w], before upsampling."""
-    branch, value, scores, wanted = _branch(proto, tap)
+    branch, value, logits, wanted = _branch(proto, tap)
     features = Tap(value, "NCHW", (), "Identity", nonnegative=False, bound=None, why="named by the test")
     cam = class_activation_map(
-        branch, features, scores, wanted, shapes={}, method=method, epsilon=epsilon
+        branch, features, logits, wanted, shapes={}, method=method, epsilon=epsilon
     ).value
     if normalised:
         cam = branch.call(minmax(branch.opset), cam, name="cam/minmax")
@@ -44,8 +43,8 @@ def with_class_map(
 
 def with_gradient(proto: onnx.ModelProto, tap: str) -> onnx.ModelProto:
     """The model with the output `g`, the gradient of the class's logit at the tap."""
-    branch, value, scores, wanted = _branch(proto, tap)
-    head = find_head(branch.model.graph, value, find_logits(scores)[0])
+    branch, value, logits, wanted = _branch(proto, tap)
+    head = find_head(branch.model.graph, value, logits)
     infer_head(branch.model.graph, head, {value.name or "": (None, None, None, None)})
     op = Ops(branch.opset)
     gradient, of_class = head_gradient(op, head, wanted)
@@ -61,7 +60,7 @@ def _branch(proto: onnx.ModelProto, tap: str) -> tuple[Branch, ir.Value, ir.Valu
     branch = Branch(model, model.graph.opset_imports[""])
     values = {value.name: value for node in model.graph for value in node.outputs}
     wanted = branch.input(CLASS, ir.DataType.INT64, ("saliency_n",), default=np.array([-1]))
-    return branch, values[tap], model.graph.outputs[0], wanted
+    return branch, values[tap], find_logits(model.graph.outputs[0])[0], wanted
 
 
 def _finished(branch: Branch, proto: onnx.ModelProto) -> onnx.ModelProto:

@@ -13,6 +13,7 @@ from ..method.bilinear import Size
 from ..options import Options
 from .ends import Ends, find_ends, other_scores
 from .geometry import Geometry, cut_size, geometries
+from .scores import find_logits
 from .shapes import concrete_shapes, lasting_shapes
 from .taps import Tap, find_taps, named_taps
 from .values import Dims
@@ -27,6 +28,10 @@ class Plan:
     taps: list[Tap]
     shapes: Mapping[str, Dims]
     """The shapes on the picture's path by tensor name, None for what may differ from picture to picture."""
+    logits: ir.Value
+    """The logits behind the scores, or the scores themselves."""
+    scores_are: str
+    """`logits` or `probabilities`."""
     notes: tuple[str, ...] = ()
     """What the user should know of this network."""
 
@@ -54,7 +59,8 @@ def plan(source: Source, options: Options) -> Plan:
     for tap in taps:
         if None in lasting[tap.name]:
             lasting[tap.name] = _lasting_dims(ends, tap)
-    return Plan(model, ends, taps, lasting, tuple(_notes(model, ends, geometry, options)))
+    logits, scores_are = find_logits(ends.scores)
+    return Plan(model, ends, taps, lasting, logits, scores_are, tuple(_notes(model, ends, geometry, options)))
 
 
 def _fixed_size(ends: Ends, tap: Tap) -> Size:

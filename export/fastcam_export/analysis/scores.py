@@ -32,13 +32,13 @@ def find_logits(scores: ir.Value) -> tuple[ir.Value, str]:
     return scores, "logits"
 
 
-def describe_scores(scores: ir.Value) -> str:
-    """`logits` or `probabilities`, or what the output has instead of one value per class."""
+def describe_scores(scores: ir.Value, scores_are: str) -> str:
+    """`logits` or `probabilities`, as `scores_are` says, or what the output has instead of class scores."""
     sizes = known_dims(scores) or ()
     if holds_no_numbers(scores):
         return f"of {scores.dtype}, no scores: no labels, no class maps"
     if are_class_scores(sizes[1:]):
-        return find_logits(scores)[1]
+        return scores_are
     listed = "×".join("?" if size is None else str(size) for size in sizes[1:])
     return f"one for each of {listed}, not for each class: no labels, no class maps"
 

@@ -1,4 +1,4 @@
-"""The plane of the picture that maps are drawn on."""
+"""The size of the maps at the outputs: the height and width of the picture."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .branch import Branch
 
 
 @dataclass(frozen=True)
-class Canvas:
-    """The picture's height and width: known, or learnt in the graph where the model leaves them free."""
+class MapSize:
+    """Height and width of a map: known, or read in the graph where the model leaves them free."""
 
     batch: int | str | None
     dims: tuple[int | str | None, int | str | None]
@@ -22,7 +22,7 @@ class Canvas:
     size: Size
     """Height and width where fixed, None where free."""
     size_input: tuple[ir.Value, ...]
-    """The further input of a step that draws on a free canvas: int64 [2], height and width at run time."""
+    """A further input of the steps that resize to a free size: int64 [2], height and width at run time."""
 
     @property
     def map_shape(self) -> tuple[int | str | None, ...]:
@@ -30,8 +30,8 @@ class Canvas:
         return (self.batch, *self.dims)
 
 
-def make_canvas(branch: Branch, ends: Ends) -> Canvas:
-    """The canvas of a picture; adds the nodes that read its size, if it is free."""
+def read_map_size(branch: Branch, ends: Ends) -> MapSize:
+    """The map size of a picture. Adds the nodes that read it where it is free."""
     declared = list(ends.image.shape) if ends.image.shape is not None else [None] * 4
     dims = [d if isinstance(d, int) or d is None else d.value for d in declared]
     first = 2 if ends.layout == "NCHW" else 1
@@ -40,4 +40,4 @@ def make_canvas(branch: Branch, ends: Ends) -> Canvas:
         shape = branch.node("Shape", ends.image, name="canvas/shape")
         axes = branch.constant("canvas/axes", np.array([first, first + 1], np.int64))
         size_input = (branch.node("Gather", shape, axes, name="canvas/size"),)
-    return Canvas(dims[0], (dims[first], dims[first + 1]), ends.free_size, size_input)
+    return MapSize(dims[0], (dims[first], dims[first + 1]), ends.free_size, size_input)

@@ -15,7 +15,7 @@ from ..errors import GraftError
 from .branch import Branch
 
 
-def tapped(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:
+def read_tap(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:
     """The tensor of a tap, which has this layout, as float32 N×C×H×W."""
     return channels_first(branch, float_activation(branch, value, where), layout, where)
 

@@ -14,18 +14,16 @@ import onnx_ir as ir
 from fastcam_runtime.classes import are_class_scores
 from fastcam_runtime.errors import closest
 
-from ..analysis.scores import find_logits
 from ..analysis.taps import Tap
 from ..analysis.values import Dims, known_dims
 from ..authoring.branch import Branch
 from ..authoring.ops import Ops
-from ..authoring.tap_input import channels_first, float_activation, tapped
+from ..authoring.tap_input import channels_first, float_activation, read_tap
 from ..errors import GraftError
 from .closed_form import find_closed_form, gap_gradcam, gap_gradcam_plus_plus
 from .gradcam import Features, gradcam, gradcam_plus_plus
 from .gradient import head_gradient
-from .head import Head, find_head
-from .inference import infer_head
+from .head import Head, find_head, infer_head
 from .linear_layer import LinearLayer
 from .outline import outline
 from .selection import class_channel, minmax, select_class
@@ -48,7 +46,7 @@ class ClassActivationMap:
 def class_activation_map(
     branch: Branch,
     tap: Tap,
-    scores: ir.Value,
+    logits: ir.Value,
     wanted_class: ir.Value,
     *,
     shapes: Mapping[str, Dims],
@@ -60,8 +58,7 @@ def class_activation_map(
     Args:
         branch: Gets the nodes `fastcam/cam/…` and the functions that they call.
         tap: Where the features A are.
-        scores: The class scores, N×classes, with axes of length 1 or without. A final Softmax, LogSoftmax or
-            Sigmoid is looked through: the gradient is that of the logit.
+        logits: The scores N×classes before a final Softmax or Sigmoid, perhaps with axes of length 1.
         wanted_class: int64 [N] or [1]: the class, or −1 for the class with the highest score.
         shapes: What is known of the shapes between tap and scores, by name; see `infer_head`.
         method: One of `CAM_METHODS`.
@@ -73,10 +70,9 @@ def class_activation_map(
     """
     if method not in CAM_METHODS:
         raise GraftError(f"no class map named '{method}'{closest(method, CAM_METHODS)}")
-    logits, _ = find_logits(scores)
     head = find_head(branch.model.graph, tap.value, logits)
     infer_head(branch.model.graph, head, shapes)
-    _check_scores(scores, known_dims(logits), (known_dims(tap.value) or (None,))[0])
+    _check_scores(logits, (known_dims(tap.value) or (None,))[0])
     known = Features(_fixed_size(tap), tap.nonnegative)
     layer = find_closed_form(head, tap.layout)
     # A fixed number of classes is declared, and checked before anything runs.
@@ -84,7 +80,7 @@ def class_activation_map(
     step = select_class(branch.opset, logits, one_per_image=checked)
     values = float_activation(branch, logits, "cam/logits")
     selected = branch.call(step, wanted_class, values, name="cam/class")
-    features = tapped(branch, tap.value, tap.layout, "cam")
+    features = read_tap(branch, tap.value, tap.layout, "cam")
     if layer is not None:
         value = _closed_form(branch, features, layer, selected, method, epsilon, known)
         return ClassActivationMap(value, any_classes=True)
@@ -100,13 +96,14 @@ def class_activation_map(
     return ClassActivationMap(branch.call(step, features, gradient, name="cam/map"), any_classes=False)
 
 
-def _check_scores(scores: ir.Value, dims: Dims | None, batch: int | None) -> None:
+def _check_scores(logits: ir.Value, batch: int | None) -> None:
+    dims = known_dims(logits)
     if dims is None or (len(dims) > 2 and not any(dims)):
         return  # nothing is known of them
     one_per_picture = len(dims) > 1 and (None in (dims[0], batch) or dims[0] == batch)
     if not one_per_picture or not are_class_scores(dims[1:]):
         shape = "×".join("?" if d is None else str(d) for d in dims)
-        raise GraftError(f"no class map: '{scores.name}' is {shape}, not one score per class (N×classes)")
+        raise GraftError(f"no class map: '{logits.name}' is {shape}, not one score per class (N×classes)")
 
 
 def _fixed_size(tap: Tap) -> tuple[int, int] | None:

@@ -3,49 +3,60 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from fastcam_runtime.cli.arguments import add_analysis_options
-from fastcam_runtime.contract import PREPROCESS, RESIZE
+from fastcam_runtime.contract import OUTPUTS, PREPROCESS, RESIZE
 
+from ..cam import CAM_METHODS
 from ..method.normalize import NORMALIZATIONS
 from ..method.statistics import STATISTICS
 from ..method.weights import PRESETS
+from ..options import CLASS_INPUTS, Options
+
+ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    "outputs": {"metavar": "LIST", "help": f"any of {','.join(OUTPUTS)} (default: saliency_map)"},
+    "statistic": {"metavar": "NAME", "help": f"{' | '.join(STATISTICS)} (default: %(default)s)"},
+    "normalize": {"metavar": "NAME", "help": f"{' | '.join(NORMALIZATIONS)} (default: %(default)s)"},
+    "weights": {"metavar": "W", "help": f"{' | '.join(PRESETS)} | w1,w2,…"},
+    "epsilon": {"metavar": "E", "type": float, "help": "default: %(default)s"},
+    "cam": {"metavar": "NAME", "help": f"{' | '.join(CAM_METHODS)} (default: %(default)s)"},
+    "class_input": {
+        "metavar": "KIND",
+        "help": f"{' | '.join(CLASS_INPUTS)}: for runtimes without optional inputs (JavaScript, OpenVINO)",
+    },
+    "labels": {"metavar": "FILE", "type": Path, "help": "class names, one per line"},
+    "preprocess": {"metavar": "P", "help": f"{' | '.join(PREPROCESS)} | JSON (default: imagenet)"},
+    "resize": {"metavar": "R", "help": f"{' | '.join(RESIZE)} (default: %(default)s)"},
+    "inline": {"action": "store_true", "help": "no ONNX functions, for runtimes that do not support them"},
+    "prepared": {
+        "action": "store_true",
+        "help": "for this device only: usually the cheapest, and the fastest to load; runs on no other kind "
+        "of processor and no other release of onnxruntime",
+    },
+}
+"""How the command line shows fields of `Options`; `add_analysis_options` adds those that `inspect` shares."""
 
 
-def add_map_options(command: argparse.ArgumentParser) -> None:
-    """What the maps are made of, and what a frame has to go through; read them with `map_options`."""
-    command.add_argument("--statistic", default="smoe", metavar="NAME", help=" | ".join(STATISTICS))
-    command.add_argument("--normalize", default="gauss", metavar="NAME", help=" | ".join(NORMALIZATIONS))
-    command.add_argument("--weights", metavar="W", help=f"{' | '.join(PRESETS)} | w1,w2,…")
-    command.add_argument("--epsilon", type=float, default=1e-6, metavar="E", help="default: 1e-6")
-    command.add_argument("--labels", type=Path, metavar="FILE", help="class names, one per line")
-    command.add_argument(
-        "--preprocess", metavar="P", help=f"{' | '.join(PREPROCESS)} | JSON (default: imagenet)"
-    )
-    command.add_argument("--resize", default="stretch", metavar="R", help=f"{' | '.join(RESIZE)}")
+def add_graft_options(command: argparse.ArgumentParser, leave_out: Collection[str] = ()) -> None:
+    """Add the options of the graft, except those in `leave_out`; read them with `graft_options`."""
+    for name, settings in ARGUMENTS.items():
+        if name not in leave_out:
+            option = f"--{name.replace('_', '-')}"
+            command.add_argument(option, default=getattr(Options, name), **settings)
     add_analysis_options(command)
 
 
-def map_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of the graft that `add_map_options` asked for, as the user wrote them."""
-    return {
-        "statistic": args.statistic,
-        "normalize": args.normalize,
-        "weights": args.weights,
-        "epsilon": args.epsilon,
-        "labels": args.labels,
-        "preprocess": args.preprocess,
-        "resize": args.resize,
-        "taps": args.taps,
-        "input_shape": args.input_shape,
-        "scores": args.scores,
-    }
+def graft_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields of `Options` that the command line has, as the user wrote them."""
+    return {field.name: getattr(args, field.name) for field in fields(Options) if hasattr(args, field.name)}
 
 
 def default_target(model: str, ending: str = "fastcam") -> Path:
-    """Beside the user, not beside the source: the source's folder may not be theirs."""
+    """The default output, in the current folder: the source's folder may not be the user's."""
     path = Path(model)
     name = path.stem if path.suffix.lower() == ".onnx" else model.rpartition(":")[2]
     return Path(f"{name}-{ending}.onnx")

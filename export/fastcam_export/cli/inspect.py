@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from fastcam_runtime.text import left_table
 
 from ..analysis.ends import Ends
@@ -10,6 +12,12 @@ from ..analysis.scores import describe_scores
 from ..load import load
 from ..method.weights import scale_weights
 from ..options import Options
+from .arguments import graft_options
+
+
+def run(args: argparse.Namespace) -> None:
+    """Print what `describe` says of the model that the arguments name."""
+    print(describe(args.model, Options(**graft_options(args))))
 
 
 def describe(model: str, options: Options) -> str:
@@ -31,7 +39,7 @@ def _describe_plan(found: Plan) -> str:
     seen = "" if shape == assumed else f", seen here as {assumed}"
     lines = [
         f"image   {ends.image.name}  {shape} {ends.layout}{seen}",
-        f"scores  {ends.scores.name}  {describe_scores(ends.scores)}",
+        f"scores  {ends.scores.name}  {describe_scores(ends.scores, found.scores_are)}",
         "",
     ]
     weights = scale_weights(None, len(found.taps))

@@ -26,7 +26,7 @@ from ..tune.budget import Budget
 from ..tune.measuring import Measured, Workbench
 from ..tune.pictures import DEFAULT, read_pictures
 from ..tune.tuning import Tuning, tune
-from .arguments import add_map_options, default_target, map_options
+from .arguments import add_graft_options, default_target, graft_options
 from .progress import Progress
 
 NOTHING_WRITTEN = 1
@@ -81,7 +81,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
     command.add_argument("--no-native", dest="compiled", action="store_false", help="no compiled kernels")
     command.add_argument("--json", type=Path, metavar="FILE", help="write everything measured to FILE")
-    add_map_options(command)
+    add_graft_options(command, leave_out=("outputs", "cam", "class_input", "inline", "prepared"))
     command.set_defaults(handler=run)
 
 
@@ -89,20 +89,20 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print the table, ask, write; returns the exit code."""
     budget = Budget.parse(args.budget)
     options = BenchOptions(threads=args.threads, rounds=args.rounds, compiled=args.compiled)
-    wanted = default_target(args.model, "tuned") if args.out is None else args.out
-    out = check_target(wanted, args.labels)
-    graft_options = map_options(args)
+    named = default_target(args.model, "tuned") if args.out is None else args.out
+    out = check_target(named, args.labels)
+    wanted = graft_options(args)
     if args.labels is not None:
         # Once: a pipe cannot be read again for every form that is measured.
-        graft_options["labels"] = read_labels(args.labels)
+        wanted["labels"] = read_labels(args.labels)
     if args.json is not None:
         check_json_path(args.json)
         refuse_overwriting([], [out, args.json])
         refuse_overwriting([args.model, args.labels or "", args.images], [args.json])
     pictures = read_pictures(args.images)
     with temporary_folder("fastcam-tune-") as folder:
-        model, shapes = _plain_file(args.model, out, graft_options, folder)
-        workbench = Workbench(model, graft_options, pictures, options)
+        model, shapes = _plain_file(args.model, out, wanted, folder)
+        workbench = Workbench(model, wanted, pictures, options)
         with Progress(sys.stderr) as progress:
             tuning = tune(shapes, budget, workbench, args.pick, _stages(progress))
         print(report.text(tuning, workbench.setup(), args.images) + "\n")
@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
             write_json(args.json, found)
         if chosen is None:
             return NOTHING_WRITTEN
-        exported = export(model, out, **graft_options, **chosen.form.options)
+        exported = export(model, out, **wanted, **chosen.form.options)
     if args.json is not None:
         write_json(args.json, found | {"file": str(out)})
     print(f"{exported}: {chosen.form.name}, {report.describe(chosen)}{report.doubt(tuning, chosen)}")
@@ -122,13 +122,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plain_file(
-    model: str, out: Path, graft_options: Mapping[str, Any], folder: Path
+    model: str, out: Path, wanted: Mapping[str, Any], folder: Path
 ) -> tuple[Path, list[tuple[int, ...]]]:
     """The network as a file, made in `folder` where it has none yet, and the shapes of its scales.
 
     What cannot be written in the end is refused here, before anything is measured.
     """
-    options = Options(**graft_options)
+    options = Options(**wanted)
     source = load(model, input_shape=options.input_shape)
     refuse_source(out, source.path)
     found = plan(source, options)

@@ -8,7 +8,7 @@ from fastcam_runtime.text import count
 
 from ..analysis.ends import other_scores
 from ..analysis.plan import Plan
-from ..analysis.scores import count_classes, find_logits
+from ..analysis.scores import count_classes
 from ..errors import GraftError
 from ..load import Source
 from ..method.approximate import Scales
@@ -36,13 +36,13 @@ def describe_graft(
     return Metadata(
         image=ImageInput(ends.image.name or "", ends.layout, ends.channels, height, width),
         scores=ends.scores.name or "",
-        scores_are=find_logits(ends.scores)[1],
+        scores_are=found.scores_are,
         taps=taps,
         outputs=outputs,
         statistic=options.statistic,
         epsilon=options.epsilon,
         normalize=options.normalize,
-        cam=options.cam if options.class_maps else None,
+        cam=options.cam if options.needs_class_maps else None,
         preprocess=resolve_preprocess(options.preprocess, own, ends.channels, is_uint8),
         resize=options.resize,
         labels=_labels(found, options, own.get(NAMES_KEY, "")),

@@ -8,7 +8,7 @@ from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, CLASSES
 
 from ..analysis.plan import Plan
 from ..authoring.branch import Branch
-from ..authoring.map_size import Canvas
+from ..authoring.map_size import MapSize
 from ..authoring.ops import Ops, Step, make_function
 from ..cam import class_activation_map, minmax
 from ..options import CLASS_INPUTS, Options
@@ -16,7 +16,7 @@ from .bilinear import upsample
 
 
 def class_activation(
-    branch: Branch, found: Plan, options: Options, canvas: Canvas
+    branch: Branch, found: Plan, options: Options, map_size: MapSize
 ) -> tuple[ir.Value, int | str | None]:
     """The normalised CAM at the picture's size, N×H×W, and N as the file is to declare it.
 
@@ -30,23 +30,23 @@ def class_activation(
     tap = found.taps[-1]
     size = found.fixed_size(tap)
     # A fixed batch wants a default of its own length; a free one broadcasts a single value.
-    default = np.full(canvas.batch if isinstance(canvas.batch, int) else 1, ARGMAX, np.int64)
+    default = np.full(map_size.batch if isinstance(map_size.batch, int) else 1, ARGMAX, np.int64)
     optional = options.class_input == CLASS_INPUTS[0]
     wanted = branch.input(
-        CLASS_INPUT, ir.DataType.INT64, (canvas.batch,), default=default if optional else None
+        CLASS_INPUT, ir.DataType.INT64, (map_size.batch,), default=default if optional else None
     )
     cam = class_activation_map(
-        branch, tap, found.ends.scores, wanted,
+        branch, tap, found.logits, wanted,
         shapes=found.shapes, method=options.cam, epsilon=options.cam_epsilon,
     )  # fmt: skip
-    step = upsample(opset=branch.opset, size_from=size, size_to=canvas.size)
-    large = branch.call(step, cam.value, *canvas.size_input, name="cam/upsampled")
+    step = upsample(opset=branch.opset, size_from=size, size_to=map_size.size)
+    large = branch.call(step, cam.value, *map_size.size_input, name="cam/upsampled")
     normalised = branch.call(minmax(branch.opset), large, name="cam/minmax")
-    if not cam.any_classes or (isinstance(canvas.batch, int) and canvas.batch > 1):
-        return normalised, canvas.batch
+    if not cam.any_classes or (isinstance(map_size.batch, int) and map_size.batch > 1):
+        return normalised, map_size.batch
     wanted.shape = ir.Shape([CLASSES])
     # With a free batch there may be one class for many images: then the maps are as many as the images.
-    return normalised, CLASSES if canvas.batch == 1 else None
+    return normalised, CLASSES if map_size.batch == 1 else None
 
 
 def class_products(
