@@ -1,1 +1,1 @@
-"""The loop: frames are read, explained and shown, while a person may change what is shown."""
+"""The live loop: read frames, explain them, show them, and let a user control it meanwhile."""

@@ -9,18 +9,18 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 _RECENT = 5
-"""Results that the rest is learned from."""
+"""How many results the delay is computed from."""
 _SHARE = 0.8
-"""Of the time that was left, so that the sinks do not wait for a network that takes a little longer."""
+"""Safety margin: use this share of the idle time, so that a slower inference does not delay the sinks."""
 _NOTHING = 0.001
-"""Seconds that a thread may need to wake up."""
+"""Seconds that a thread may take to wake up; shorter waits count as none."""
 
 
 class HandoffQueue(Generic[T]):
-    """A queue between two threads, of a few places so that nothing lags behind.
+    """A bounded queue between two threads. It is short, so that frames do not pile up.
 
     Args:
-        size: Places; a giver waits while all are taken.
+        size: Capacity; `put` blocks while the queue is full.
     """
 
     def __init__(self, size: int = 1) -> None:
@@ -30,7 +30,7 @@ class HandoffQueue(Generic[T]):
         self._ended = False
 
     def put(self, item: T) -> bool:
-        """Wait for a place and take it. False once the queue has ended: the item is not wanted any more."""
+        """Append an item; wait while the queue is full. Once it has ended, drop the item and return False."""
         with self._changed:
             if self.wait_free():
                 self._items.append(item)
@@ -38,13 +38,13 @@ class HandoffQueue(Generic[T]):
             return not self._ended
 
     def wait_free(self) -> bool:
-        """Wait until there is a place; for a single giver it stays free. False once the queue has ended."""
+        """Wait until the queue is not full: a single producer can then `put` at once. False once ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or len(self._items) < self._size)
             return not self._ended
 
     def get(self, timeout: float | None = None) -> T | None:
-        """The oldest item; None after `timeout` seconds, or when the queue has ended and is empty."""
+        """The oldest item; None after `timeout` seconds, or if the queue has ended and is empty."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._items, timeout)
             item = self._items.popleft() if self._items else None
@@ -52,29 +52,30 @@ class HandoffQueue(Generic[T]):
             return item
 
     def end(self) -> None:
-        """Nothing more will be put; what is there can still be taken."""
+        """Accept no more items. Queued items can still be taken."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
 
     def drop(self) -> None:
-        """End, and forget what is there."""
+        """End, and discard the queued items."""
         with self._changed:
             self._items.clear()
             self.end()
 
     @property
     def over(self) -> bool:
-        """Whether it has ended and everything was taken."""
+        """Whether the queue has ended and is empty."""
         with self._changed:
             return self._ended and not self._items
 
 
 class ReadDelay:
-    """How long the network can rest before it reads the next live frame.
+    """How long to wait before the next live frame is read, so that its result is ready when the sinks are.
 
-    A result that waited for slow sinks was read too early, by so much; one that the sinks waited for left no
-    time to rest. The least of the last few counts: a sink may be slow once.
+    A result that waits for slow sinks comes from a frame that was read too early, by the time it waited. A
+    result that the sinks waited for allows no delay. The minimum of the last results counts, because a sink
+    may be slow just once.
     """
 
     def __init__(self) -> None:
@@ -82,6 +83,6 @@ class ReadDelay:
         self._left: deque[float] = deque(maxlen=_RECENT)
 
     def learn(self, waited: float) -> None:
-        """Take in how many seconds a result waited that was begun after a rest of `seconds`."""
+        """Update `seconds`, given how long the last result had to wait for the sinks."""
         self._left.append(self.seconds + waited if waited >= _NOTHING else 0.0)
         self.seconds = _SHARE * min(self._left)

@@ -1,4 +1,4 @@
-"""What a person can change while the loop runs, shared between the loop and every window or live page."""
+"""What a user can change while the loop runs; shared by the loop, the windows and the live page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import FastcamError, closest
 
 
 class ControlError(FastcamError):
-    """A view or a class was asked for that this model does not have."""
+    """The model does not have the requested view or class."""
 
 
 class Choice(NamedTuple):
@@ -22,16 +22,16 @@ class Choice(NamedTuple):
 
 
 class Controls:
-    """The view, the class, pause, snapshot and stop; every method may be called from any thread.
+    """The view, the class, pause, snapshot and stop. All methods are thread-safe.
 
-    A refused change raises `FastcamError` with one line for the person who asked, and changes nothing.
+    An invalid change raises `FastcamError` with a one-line message and changes nothing.
 
     Args:
         views: The views that can be chosen, in the order of their buttons and number keys.
-        view: The view to begin with; the first one by default.
-        class_choice: The class to begin with; None means the class with the highest score.
-        check_class: Called with a class name or index as typed; raises `FastcamError` where there is
-            no such class.
+        view: The initial view; the first one by default.
+        class_choice: The initial class; None means the class with the highest score.
+        check_class: Called with a class name or index as typed; raises `FastcamError` if there is no
+            such class.
         has_classes: Whether a class can be chosen at all.
 
     Example:
@@ -83,21 +83,21 @@ class Controls:
 
     @property
     def paused(self) -> bool:
-        """Whether the picture is held."""
+        """Whether the user wants a pause."""
         return self._paused
 
     @property
     def version(self) -> int:
-        """Grows with every change, so that a paused loop can tell when to draw the held frame anew."""
+        """A number that grows with every change; see `wait_change`."""
         return self._version
 
     def check_view(self, view: str) -> None:
-        """Refuse a view that there is not."""
+        """Raise `ControlError` if there is no such view."""
         if view not in self.views:
             raise ControlError(f"no view {view!r}; one of {', '.join(self.views)}{closest(view, self.views)}")
 
     def check_class(self, choice: str | None) -> None:
-        """Refuse a class that there is not; None and blank text mean the highest score."""
+        """Raise `FastcamError` if there is no such class; None and blank text mean the highest score."""
         if choice and choice.strip() and self._check_class is not None:
             self._check_class(choice.strip())
 
@@ -116,37 +116,37 @@ class Controls:
             self._notify()
 
     def set_paused(self, paused: bool) -> None:
-        """Hold the picture, or go on."""
+        """Pause or resume."""
         with self._changed:
             self._paused = paused
             self._notify()
 
     def toggle_paused(self) -> None:
-        """Hold the picture if it moves; go on if it is held."""
+        """Pause if running; resume if paused."""
         with self._changed:
             self._paused = not self._paused
             self._notify()
 
     def request_snapshot(self) -> None:
-        """Ask the loop to save the next picture."""
+        """Ask the loop to save the picture on the screen."""
         with self._changed:
             self._snapshot = True
             self._notify()
 
     def take_snapshot_request(self) -> bool:
-        """Whether a snapshot was asked for since the last call; asking again answers no."""
+        """Whether a snapshot was requested since the last call. Clears the request."""
         with self._changed:
             asked, self._snapshot = self._snapshot, False
         return asked
 
     def request_stop(self) -> None:
-        """End the loop after the frame at hand; also wakes `wait_change`."""
+        """Stop the loop after the current frame. Also wakes `wait_change`."""
         self.stop.set()
         with self._changed:
             self._notify()
 
     def wait_change(self, version: int, timeout: float) -> int:
-        """Wait until something changed since `version`, or `timeout` seconds; returns the version now."""
+        """Wait for a change after `version`, a stop, or `timeout` seconds; return the current version."""
         with self._changed:
             self._changed.wait_for(lambda: self._version != version or self.stop.is_set(), timeout)
             return self._version

@@ -1,12 +1,12 @@
-"""The loop: frames are read, explained and drawn at the same time, each by a thread of its own.
+"""The loop. Reading, explaining and drawing run at the same time, each in its own thread.
 
     source ─ read, prepare ─▶ frames ─ explain ─▶ results ─ draw, write ─▶ sinks
               thread                   thread              calling thread
 
-A file's frames are read and made into the network's input one ahead. A live source reads in its own thread
-and keeps the newest frame only, so the explaining thread asks it directly: a frame that waited would be an
-old one. For the same reason it asks only once the result before is being drawn, and then not sooner than the
-sinks will be ready: behind slow sinks the network rests, and no frame is explained that nobody sees.
+The frames of a file are read and preprocessed one ahead. A live source has its own thread and keeps only the
+newest frame, so the explaining thread reads from it directly: a queued frame would be out of date. For the
+same reason it reads the next frame only when the previous result is being drawn, and waits until the sinks
+are almost ready. Behind slow sinks the network idles, and no frame is explained that is never shown.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from .presenter import Presenter, Read, Result
 logger = logging.getLogger(__name__)
 
 _TICK = 0.05
-"""Seconds between looks at the controls while nothing arrives."""
-_FAREWELL = 5.0
-"""Seconds that a thread gets to finish its frame at the end."""
+"""Seconds between two checks of the controls while no result arrives."""
+_JOIN_SECONDS = 5.0
+"""How long a thread may take to finish its frame at the end."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class LoopOptions:
     """How the loop runs.
 
     Args:
-        every: Maps are computed for every n-th frame; the others show the last ones.
-        smooth: Share of the past in the maps, 0 to below 1.
-        frames: End after so many frames were shown; None for all.
-        caption: Write the label and the figures into the picture.
+        every: Compute maps for every n-th frame; the others show the latest maps.
+        smooth: Weight of earlier maps in the displayed one, from 0 to below 1.
+        frames: Stop after this many frames; None for all.
+        caption: Draw the label and the figures into the picture.
     """
 
     every: int = 1
@@ -61,18 +61,18 @@ class LoopOptions:
         for name, value in (("every", self.every), ("frames", self.frames)):
             if value is not None and value < 1:
                 raise FastcamError(f"{name} is {value}: at least 1 is needed")
-        Smoother(self.smooth)  # refuses what is out of range
+        Smoother(self.smooth)  # validates the range
 
 
 class Loop:
-    """Reads, explains, draws and writes until the source ends or a stop is asked for.
+    """Reads, explains, draws and writes until the source ends or a stop is requested.
 
     Args:
         explainer: The model.
         source: Where frames come from; closed at the end.
-        sinks: Where pictures go; closed at the end, all of them, whatever happens.
+        sinks: Where pictures go; all are closed at the end, also after an error.
         controls: The view, the class, pause and stop.
-        overlay: Colours and blend.
+        overlay: Colours and blending.
         options: Everything else.
     """
 
@@ -90,7 +90,7 @@ class Loop:
         self._sinks = sinks
         self._controls = controls
         self._options = options or LoopOptions()
-        if source.stills:  # one photo tells nothing of the next
+        if source.stills:  # photos are unrelated to each other
             self._options = replace(self._options, every=1, smooth=0.0)
         drawing = Drawing(overlay or Overlay(), smooth=self._options.smooth, caption=self._options.caption)
         recording = source.live and not all(sink.interactive for sink in sinks)
@@ -100,19 +100,19 @@ class Loop:
         self._results: HandoffQueue[Result] = HandoffQueue()
         self._read_delay = ReadDelay()
         self._maps: Mapping[str, Array] = {}
-        """Those computed last."""
+        """The latest maps."""
         self._error: BaseException | None = None
 
     @property
     def metrics(self) -> LoopMetrics:
-        """What was done so far."""
+        """Counts and latencies so far."""
         return self._presenter.metrics
 
     def run(self) -> LoopMetrics:
-        """Run to the end; call it once, from the main thread if a sink is a window.
+        """Run to the end. Call it once, and from the main thread if a sink is a window.
 
         Raises:
-            FastcamError: A source, the model or a sink failed. What was recorded before is finished.
+            FastcamError: The source, the model or a sink failed. Recordings are finished first.
         """
         threads = [self._thread("explain", self._explain_all, self._results)]
         if not self._source.live:
@@ -181,8 +181,10 @@ class Loop:
         return Result(read, explanation, choice, again)
 
     def _give(self, result: Result) -> bool:
-        """Hand a result over to be drawn. A live source's next frame is not due before this one is taken:
-        read earlier, it would only grow old. False once nothing is drawn any more."""
+        """Queue a result for drawing; False once drawing has ended.
+
+        With a live source, wait until it is taken: a frame read earlier would only get older.
+        """
         return self._results.put(result) and (not self._source.live or self._results.wait_free())
 
     def _hold(self, read: Read, shown: Choice) -> Choice | None:
@@ -212,13 +214,13 @@ class Loop:
             self._presenter.save_if_asked()
 
     def _thread(self, name: str, work: Callable[[], None], output: HandoffQueue[Any]) -> threading.Thread:
-        """A thread that ends its output when it is done or failed; what it put there is still shown."""
+        """A thread that ends its output queue when it is done or has failed; queued items are still shown."""
 
         def guarded() -> None:
             try:
                 work()
-            except BaseException as error:  # raised again by `run`, in the thread of the caller
-                # What fails once everything is being closed fails because of that.
+            except BaseException as error:  # `run` raises it again in the caller's thread
+                # An error during shutdown is a consequence of the shutdown.
                 if not self._controls.stop.is_set():
                     self._error = self._error or error
             finally:
@@ -227,7 +229,7 @@ class Loop:
         return threading.Thread(target=guarded, name=f"fastcam {name}", daemon=True)
 
     def _close(self, threads: Sequence[threading.Thread]) -> None:
-        """End the threads, then the sinks; the first failure is the one to report."""
+        """Stop the threads, then close the sinks; the first error is the one to report."""
         self._controls.request_stop()
         self._frames.drop()
         self._results.drop()
@@ -238,4 +240,4 @@ class Loop:
                 self._error = self._error or error
         for thread in threads:
             if thread.is_alive():
-                thread.join(_FAREWELL)
+                thread.join(_JOIN_SECONDS)

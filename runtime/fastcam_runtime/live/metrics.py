@@ -16,16 +16,18 @@ from ..sinks import Status
 CAPACITY = 4096
 
 STAGES = ("capture", "preprocess", "inference", "overlay", "sink", "end to end")
-"""`capture` is how old a frame is when the loop has it: the time to read it from a file, or since a camera
-gave it, without any waiting for it. `end to end` is how old it is when all sinks have its picture."""
+"""`capture` is the age of a frame when the loop gets it: the time to read it from a file, or the time since
+the camera delivered it. `end to end` is its age when all sinks have its picture."""
 
 _RECENT = 30
-"""Pictures that the present rate is taken over."""
+"""How many pictures the recent rate is computed over."""
 
 
 class Samples:
-    """Durations in milliseconds. The mean and the maximum are exact; the percentiles come from an evenly
-    drawn `CAPACITY` of all samples (reservoir sampling), and are exact up to that many.
+    """Durations in milliseconds, in a fixed amount of memory.
+
+    Mean and maximum are exact. Percentiles are exact up to `CAPACITY` samples; beyond that they are estimated
+    from a uniform random subset (reservoir sampling).
     """
 
     def __init__(self) -> None:
@@ -36,7 +38,7 @@ class Samples:
         self._random = random.Random(0)
 
     def add(self, milliseconds: float) -> None:
-        """Take one sample in."""
+        """Add one sample."""
         place = self.count if self.count < CAPACITY else self._random.randrange(self.count + 1)
         if place < CAPACITY:
             self._kept[place] = milliseconds
@@ -50,7 +52,7 @@ class Samples:
         return self._sum / self.count if self.count else 0.0
 
     def percentile(self, percent: float) -> float:
-        """The value that `percent` of the samples do not exceed; 0 without samples."""
+        """The percentile, e.g. 50 for the median; 0 without samples."""
         kept = self._kept[: min(self.count, CAPACITY)]
         return float(np.percentile(kept, percent)) if kept.size else 0.0
 
@@ -64,14 +66,14 @@ class StageLatencies:
     """Samples for each stage of the loop.
 
     Args:
-        names: The stages, in their order.
+        names: The stages, in order.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         self._samples = {name: Samples() for name in names}
 
     def add(self, durations: Mapping[str, float]) -> None:
-        """Take in the durations of one frame; stages that it did not pass are left out."""
+        """Add the durations of one frame, in milliseconds; it may lack some of the stages."""
         for name, milliseconds in durations.items():
             self._samples[name].add(milliseconds)
 
@@ -83,21 +85,21 @@ class StageLatencies:
 
 @dataclass
 class LoopMetrics:
-    """The loop's account of itself."""
+    """Counts, rates and latencies of one loop."""
 
     frames: int = 0
     seconds: float = 0.0
     stages: StageLatencies = field(default_factory=lambda: StageLatencies(STAGES))
     last: Status | None = None
-    """What was said with the last picture."""
+    """The status of the latest picture."""
     _written: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT), repr=False)
 
     def add(self, durations: Mapping[str, float], status: Status) -> None:
-        """Count a picture that all sinks have.
+        """Count a picture that was written to all sinks.
 
         Args:
-            durations: Milliseconds of each of the `STAGES`.
-            status: What was said with it.
+            durations: Milliseconds for each of the `STAGES`.
+            status: The status of the picture.
         """
         self.stages.add(durations)
         self.frames += 1
@@ -106,11 +108,11 @@ class LoopMetrics:
 
     @property
     def fps(self) -> float:
-        """Pictures per second, over all."""
+        """Pictures per second over the whole run."""
         return self.frames / self.seconds if self.seconds else 0.0
 
     @property
     def recent_fps(self) -> float | None:
-        """Pictures per second, over the last few; None where these are too few to tell."""
+        """Pictures per second over the last few; None before the second one."""
         span = self._written[-1] - self._written[0] if self._written else 0.0
         return (len(self._written) - 1) / span if span > 0 else None

@@ -27,32 +27,32 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Read:
-    """A frame as it goes to the network."""
+    """A frame and the network's input made from it."""
 
     frame: Frame
     age: float
-    """Milliseconds since it was captured, or began to be read."""
+    """Milliseconds since it was captured, or since reading it from a file began."""
     tensor: InputTensor
 
 
 @dataclass(frozen=True)
 class Result:
-    """An explained frame, and the choices that it was explained for."""
+    """An explained frame, and the choice that it was explained for."""
 
     read: Read
     explanation: Explanation
-    """With the last maps where none were computed for this frame."""
+    """Holds the latest maps if none were computed for this frame."""
     choice: Choice
     again: bool
-    """The held frame once more, because a choice was changed."""
+    """This is the held frame, explained again for a new choice."""
 
 
 class Presenter:
-    """Draws results and writes them to the sinks, in the thread of these.
+    """Draws results and writes them to the sinks, in the thread that opened the sinks.
 
     Args:
-        explainer: For what the network said beside the class explained.
-        source: Where the frames come from.
+        explainer: Gives the prediction, whichever class is explained.
+        source: Gives the frame rate's meaning and the number of dropped frames.
         sinks: Where pictures go.
         controls: Requests for a snapshot.
         pause: Tells whether the screens take new pictures.
@@ -79,7 +79,7 @@ class Presenter:
         self.metrics = LoopMetrics()
 
     def show(self, result: Result) -> None:
-        """Draw a result and write it, and count it unless it was shown before."""
+        """Draw a result and write it; count it unless its frame was counted before."""
         started = time.perf_counter()
         explanation, frame = result.explanation, result.read.frame
         fps = None if self._source.stills else self.metrics.recent_fps
@@ -120,7 +120,7 @@ class Presenter:
                 screen.refresh()
 
     def save_if_asked(self) -> None:
-        """Save the picture on the screens where a snapshot was asked for."""
+        """Save the picture on the screens if a snapshot was requested."""
         if self._on_screen is not None and self._controls.take_snapshot_request():
             save_snapshot(self._on_screen)
 
@@ -133,7 +133,7 @@ def _write(picture: Image, status: Status, sinks: Sequence[Sink]) -> None:
 def save_snapshot(picture: Image, folder: Path | None = None) -> Path | None:
     """Save a picture as `fastcam-DATE-TIME.png` in `folder` (the current one by default).
 
-    A snapshot that cannot be saved is reported to the log and stops nothing; None is returned.
+    If it cannot be saved, log a warning and return None: the loop goes on.
     """
     moment = time.time()
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(moment))

@@ -1,4 +1,4 @@
-"""What a run did: a table for the terminal, the same and more as JSON."""
+"""The report of a run: a table for the terminal, and JSON with more figures."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class RunReport:
 
     Args:
         metrics: What the loop counted.
-        source: The source, for what it dropped and passed over.
-        rss: Bytes held when the loop began and when it ended.
-        setup: Model, input, outputs and whatever else tells this run from another.
-        predictions: What the network said about each picture.
+        source: The source, for its counts of dropped and skipped frames.
+        rss: Resident memory in bytes when the loop began and when it ended.
+        setup: Model, input, outputs and other settings of the run.
+        predictions: The predicted class of each picture.
     """
 
     metrics: LoopMetrics
@@ -53,7 +53,7 @@ class RunReport:
         return f"{counts}\n{table}\nmemory {start:.1f} MB at the start, {end:.1f} MB at the end"
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, in plain types."""
+        """All figures, in types that JSON has."""
         metrics, source = self.metrics, self.source
         return {
             **self.setup,

@@ -1,4 +1,4 @@
-"""Where pictures go: one interface, chosen by URI."""
+"""Outputs for pictures: one interface, chosen by URI."""
 
 from .base import Sink, Status
 from .registry import open_sink

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writing of files: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from ..errors import SinkError
 
 
 def prepare_folder(folder: Path, name: str) -> None:
-    """Make `folder` if it is not there; refuse, naming the sink `name`, if nothing can be written into it."""
+    """Create `folder` if needed. Raise `SinkError`, with `name` in the message, if it is not writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SinkError(f"{name}: cannot make the folder {folder}: {error.strerror}") from error
+        raise SinkError(f"{name}: cannot create the folder {folder}: {error.strerror}") from error
     _check_writable(folder, name)
 
 
 def check_folder(folder: Path, name: str) -> None:
-    """Refuse a folder that could not be made or written into, naming the sink `name`; nothing is made yet."""
+    """Raise `SinkError`, with `name` in the message, if `folder` could not be created or is not writable.
+
+    Nothing is created yet.
+    """
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     if not folder.is_dir():
-        raise SinkError(f"{name}: {folder} is no folder")
+        raise SinkError(f"{name}: {folder} is not a folder")
     _check_writable(folder, name)
 
 
@@ -32,15 +35,15 @@ def _check_writable(folder: Path, name: str) -> None:
 
 
 def beside(path: Path) -> Path:
-    """A name in the same folder, with the same suffix, for the time that `path` is being written."""
+    """A temporary path in the same folder, with the same suffix, to write to before renaming it to `path`."""
     return path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Put `content` under `path` in one step.
+    """Write `content` to `path` atomically.
 
     Raises:
-        SinkError: the disk is full or not writable; what was there before is still there.
+        SinkError: The disk is full or not writable. An earlier file at `path` is kept.
     """
     part = beside(path)
     try:

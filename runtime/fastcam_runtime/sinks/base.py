@@ -1,4 +1,4 @@
-"""The one interface of everything that pictures go to."""
+"""The interface of all sinks."""
 
 from __future__ import annotations
 
@@ -19,60 +19,60 @@ _Self = TypeVar("_Self", bound="Sink")
 
 @dataclass(frozen=True)
 class Status:
-    """What is known about a picture when it is shown."""
+    """The data that comes with a picture."""
 
     frame: int
     """The index of its frame."""
     label: str = ""
     score: float | None = None
-    """The probability of `label`, 0…1; None where the network tells no class."""
+    """The probability of `label`, 0…1; None if the network has no class scores."""
     fps: float | None = None
-    """Pictures per second of late; None before the second one, and for photos."""
+    """Recent pictures per second; None before the second one, and for photos."""
     latency: Mapping[str, float] = field(default_factory=dict)
     """Milliseconds per stage, in the order of the stages."""
     view: str = ""
     class_choice: str | None = None
     dropped: int = 0
     name: str = ""
-    """The path of its frame's file, where every frame is a file of its own."""
+    """The path of the frame's file, if each frame is a file."""
     prediction: Prediction | None = None
-    """The class with the highest score; `label` is the one explained."""
+    """The class with the highest score; `label` is the class that is explained."""
 
 
 def finite(value: float | None) -> float | None:
-    """A figure of a status for JSON, which has no NaN and no infinity."""
+    """A number for JSON: rounded, and None for NaN and infinity, which JSON lacks."""
     return round(value, 6) if value is not None and math.isfinite(value) else None
 
 
 class Sink(ABC):
-    """Where pictures go: write each, then close.
+    """Where pictures go: call `write` for each, then `close`.
 
-    A sink learns its size from the first picture. `write` and `close` are called by the thread that opened
-    the sink (a window needs that). The picture is the caller's again once `write` returns.
+    A sink takes its size from the first picture. `write`, `refresh` and `close` are called by the thread that
+    opened the sink; a window needs that. A sink must not keep the picture after `write` returns: copy it.
     """
 
     interactive: ClassVar[bool] = False
-    """A person looks at it: a pause holds its picture, and a new view of the held frame is written to it."""
+    """A person looks at it. A pause holds its picture; a new view of the held frame is written to it."""
 
     stop_hint: ClassVar[str] = ""
-    """The key that ends the loop, and where it is pressed, in words; empty where there is none."""
+    """How to stop the loop from here, in words, e.g. `q in its window`; empty if there is no key for it."""
 
     @abstractmethod
     def write(self, picture: Image, status: Status) -> None:
         """Show or record one picture (height × width × 3, blue-green-red, uint8).
 
         Raises:
-            SinkError: it cannot be written; what was recorded before is kept by `close`.
+            SinkError: It cannot be written. `close` still keeps what was recorded before.
         """
 
-    def refresh(self) -> None:  # noqa: B027 (only a window has something to do)
+    def refresh(self) -> None:  # noqa: B027 (optional)
         """React to the user while the last picture stays; called about 20 times a second during a pause."""
 
-    def close(self) -> None:  # noqa: B027 (nothing to finish is a fair answer)
-        """Finish what was recorded. Calling it again does nothing.
+    def close(self) -> None:  # noqa: B027 (optional)
+        """Finish the recording. Calling it again is a no-op.
 
         Raises:
-            SinkError: the recording could not be finished.
+            SinkError: The recording could not be finished.
         """
 
     def __enter__(self: _Self) -> _Self:
@@ -86,7 +86,7 @@ class Sink(ABC):
 
 @dataclass(frozen=True)
 class SinkOptions:
-    """What can be asked of any sink; each takes what it has a use for. Described at `open_sink`."""
+    """The settings that sinks are opened with; see `open_sink`. Each sink uses what it needs."""
 
     fps: float
     controls: Controls

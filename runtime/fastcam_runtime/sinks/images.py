@@ -1,4 +1,4 @@
-"""Pictures as image files: one, a numbered row of them, or a folder."""
+"""Image files: a single one, a numbered sequence, or a folder."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from .base import Sink, SinkKind, Status
 IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _FOLDER_SUFFIX = ".jpg"
 _LONGEST = 200
-"""Bytes of a name: a file system takes 255, and a number, a suffix and the mark of a part come to it."""
+"""Longest name in bytes. File systems allow 255, and a number, the suffix and a temporary mark are added."""
 NUMBER = re.compile(r"%0?\d{0,2}d")
-"""The place of the number in a pattern such as `frames/%04d.png`."""
+"""The number in a pattern such as `frames/%04d.png`."""
 
 
 def save_image(path: Path, picture: Image) -> None:
-    """Write `picture` in the format of the path's suffix; the file appears whole or not at all.
+    """Write `picture` atomically, in the format of the path's suffix.
 
     Raises:
-        SinkError: the format cannot be written, or the disk is full.
+        SinkError: OpenCV cannot write the format, or the disk is full.
     """
     write_whole(path, _encode(path, picture))
 
 
 def _encode(path: Path, picture: Image) -> bytes:
-    """The content of the image file that `path` names."""
+    """The picture encoded in the format of the path's suffix."""
     try:
         encodable, content = cv2.imencode(path.suffix, picture)
     except cv2.error:
@@ -44,7 +44,7 @@ def _encode(path: Path, picture: Image) -> bytes:
 
 
 class ImageFile(Sink):
-    """One picture in one file, written at the end; a second picture is refused, and then none is written."""
+    """A single picture, written by `close`. A second picture raises `SinkError`, and no file is written."""
 
     def __init__(self, path: Path) -> None:
         prepare_folder(path.parent, str(path))
@@ -56,7 +56,7 @@ class ImageFile(Sink):
             self._content = None
             numbered = self._path.with_name(f"{self._path.stem}-%04d{self._path.suffix}")
             raise SinkError(
-                f"{self._path}: holds one picture, and the input has more; say {numbered} for all"
+                f"{self._path}: holds one picture, but the input has more; use {numbered} for all of them"
             )
         self._content = _encode(self._path, picture)
 
@@ -67,10 +67,10 @@ class ImageFile(Sink):
 
 
 class NumberedImages(Sink):
-    """Every picture in a file of its own, counted from 0.
+    """One file per picture, numbered from 0.
 
     Args:
-        pattern: A path whose last part holds one number, as in `frames/%04d.png`.
+        pattern: A path with one number in the file name, as in `frames/%04d.png`.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -92,10 +92,10 @@ class NumberedImages(Sink):
 
 
 class ImageFolder(Sink):
-    """Every picture in a file of its own, under the name of its frame's file, or counted from 0.
+    """One file per picture, named after the file of its frame, or numbered from 0.
 
     Args:
-        folder: Made if it is not there.
+        folder: Created if needed.
         name: The folder as the user wrote it, for errors.
     """
 
@@ -105,7 +105,7 @@ class ImageFolder(Sink):
         self._count = 0
         self._used: set[str] = set()
         self._numbers: dict[str, int] = {}
-        """For every name that was wanted, the last number that it was given with."""
+        """For each base name, the last number that was appended to it."""
 
     def write(self, picture: Image, status: Status) -> None:
         name = self._free(Path(status.name).stem) if status.name else f"{self._count:06d}"
@@ -113,10 +113,10 @@ class ImageFolder(Sink):
         self._count += 1
 
     def _free(self, wanted: str) -> str:
-        """`wanted`, with a number where an earlier picture has it: `cat`, `cat-1`, `cat-2`."""
+        """`wanted`, with a number appended if an earlier picture has that name: `cat`, `cat-1`, `cat-2`."""
         while len(os.fsencode(wanted)) > _LONGEST:
             wanted = wanted[:-1]
-        # Without regard to case: some file systems do not tell Cat.jpg from cat.jpg.
+        # Case-insensitive, as some file systems are: Cat.jpg and cat.jpg would be one file.
         key = wanted.casefold()
         name, number = wanted, self._numbers.get(key, 0)
         while name.casefold() in self._used:

@@ -1,4 +1,4 @@
-"""`null://`: pictures are drawn and let go; for measuring, and for running without a screen."""
+"""`null://`: discards every picture; for measurements and for runs without a screen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .base import Sink, SinkKind, Status
 
 
 class NullSink(Sink):
-    """Takes every picture and keeps none."""
+    """Discards every picture."""
 
     def write(self, picture: Image, status: Status) -> None:
         pass

@@ -1,4 +1,4 @@
-"""What the network said about each picture, for the report of a run."""
+"""The predicted class of each picture, for the report of a run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..image import Image
 from .base import Sink, Status, finite
 
 LIMIT = 100_000
-"""Pictures that are remembered: the last ones, so that an endless stream does not take ever more memory."""
+"""How many predictions are kept, the latest ones: memory stays bounded on an endless stream."""
 
 
 class Predictions(Sink):
-    """Shows no picture; remembers the best class of each, whichever one is explained.
+    """Keeps the class with the highest score of each picture, whichever class is explained.
 
-    A network that tells no class leaves it empty.
+    Stays empty if the network has no class scores.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Predictions(Sink):
             self._told.append((status.frame, status.name, status.prediction))
 
     def as_list(self) -> list[dict[str, Any]]:
-        """In plain types, in the order of the pictures; `file` only where each is a file of its own."""
+        """The predictions in order, in types that JSON has; `file` only if each picture is a file."""
         return [
             {
                 "frame": frame,

@@ -1,4 +1,4 @@
-"""From the text that a user types to the sink it means."""
+"""All kinds of sinks, and how a URI finds its kind. A new sink is one more entry in `KINDS`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .video import VIDEO
 from .window import WINDOW
 
 KINDS: tuple[SinkKind, ...] = (WINDOW, FOLDER, NUMBERED, VIDEO, IMAGE, PAGE, NULL)
-"""In the order of the help. The first kind that accepts a URI opens it: `folder/`, even if it is `a.mp4/`."""
+"""In the order of the help. The first kind that accepts a URI opens it, so `a.mp4/` is a folder."""
 
 
 def open_sink(
@@ -25,18 +25,18 @@ def open_sink(
 
     Args:
         uri: As `fastcam run --help` lists them under OUTPUT.
-        fps: The rate that a recorded video declares.
-        controls: What the keys of a window and the buttons of a live page change.
-        token: The password of the live page, by default the one in the environment's FASTCAM_TOKEN, so that
-            it need not stand on a command line. Other sinks have no use for it.
-        real_time: Pictures come from a live source: a video is recorded so that it plays as fast as it
-            happened, however fast pictures come. Otherwise it has every picture once.
+        fps: The frame rate of a recorded video.
+        controls: Changed by the keys of a window and the buttons of a live page.
+        token: The password of the live page. By default the environment variable FASTCAM_TOKEN, which keeps
+            it off the command line.
+        real_time: The source is live: repeat or drop pictures so that a recorded video plays in real time.
+            Otherwise every picture is recorded once.
 
     Raises:
-        SinkError: there is no such sink, or it cannot be written.
+        SinkError: There is no such sink, or it cannot be written to.
     """
     if not uri:
-        raise SinkError("the output is an empty text")
+        raise SinkError("the output is empty")
     for kind in KINDS:
         if kind.accepts(uri):
             return kind.open(uri, SinkOptions(fps, controls, token, real_time))
@@ -49,7 +49,7 @@ def is_interactive(uri: str) -> bool:
 
 
 def _complaint(uri: str) -> str:
-    """Why `uri` names no sink, and what could be meant."""
+    """Why no sink matches `uri`, with the candidates."""
     scheme, separator, _ = uri.partition("://")
     if separator:
         schemes = [known for kind in KINDS for known in kind.schemes]
@@ -57,9 +57,9 @@ def _complaint(uri: str) -> str:
         return f"no such output; there are {', '.join(examples)} and files{closest(scheme, schemes)}"
     page = re.fullmatch(r"(?:http:/?)?([\w.-]*:)?(\d+)", uri)
     if page:
-        return f"a live page is named http://{page[1] or ':'}{page[2]}"
+        return f"write a live page as http://{page[1] or ':'}{page[2]}"
     endings = [suffix for kind in KINDS for suffix in kind.suffixes]
     return (
-        f"cannot tell what to write by the ending {Path(uri).suffix.lower()!r}; there are "
+        f"cannot tell the format from the suffix {Path(uri).suffix.lower()!r}; there are "
         f"{', '.join(endings)}, folder/ and frames/%04d.png"
     )

@@ -1,4 +1,4 @@
-"""Recording to a video file that plays whatever happens."""
+"""Recording to a video file that is playable even after an error."""
 
 from __future__ import annotations
 
@@ -20,36 +20,37 @@ CODECS = {
     ".mkv": ("mp4v", "MJPG"),
     ".avi": ("MJPG", "XVID"),
 }
-"""Per container, the codecs to try: first the one that every build of OpenCV has."""
+"""Codecs to try for each container; every build of OpenCV has the first."""
 
 _RESERVE = 8 * 2**20
 _RESERVE_PER_FRAME = 64
-"""Bytes of disk kept free to end the file with: its index, and what is still in memory."""
+"""Bytes of disk kept free to finish the file: its index, and frames still in memory."""
 _LONGEST_GAP = 2.0
-"""Seconds that are filled by repeating a picture."""
+"""The longest gap in seconds that is filled by repeating a picture."""
 _FASTEST_REAL_TIME = 60.0
-"""Pictures per second of a recording in real time, at most: some cameras declare a thousand, and what does
-not come is written as a repetition."""
+"""Highest frame rate of a recording in real time. Some cameras declare 1000 fps, and every missing frame
+would be a repeated picture."""
 
 
 def free_space(folder: Path) -> int:
-    """Bytes that can still be written in `folder`."""
+    """Free bytes on the disk of `folder`."""
     return shutil.disk_usage(folder).free
 
 
 class VideoFile(Sink):
-    """A video; it takes its place under `path` when it is closed, whole and playable, or never.
+    """A video file. It appears at `path` when it is closed, complete and playable, or not at all.
 
-    The size is the first picture's, made even as codecs want it; a picture of another size is fitted in.
-    OpenCV does not report a failed write, so the recording ends while there is room left to finish it.
+    Its size is that of the first picture, rounded up to even numbers as codecs require; later pictures of
+    another size are scaled to fit. OpenCV does not report failed writes, so the recording ends while there is
+    space left to finish it.
 
     Args:
         path: Its suffix chooses the container.
-        fps: The rate that the video declares; in real time 60 at most.
-        real_time: Pictures come as time passes, at whatever rate: they are repeated or left out so that the
-            video plays as fast as it happened. Otherwise every picture is written once.
-        free: Tells how much room a folder has.
-        clock: Tells the time in seconds.
+        fps: The frame rate of the video; at most 60 in real time.
+        real_time: Repeat or drop pictures so that the video plays in real time. Otherwise every picture is
+            written once.
+        free: Returns the free bytes of a folder.
+        clock: Returns the time in seconds.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class VideoFile(Sink):
         self._part = beside(path)
         if real_time:
             fps = min(fps, _FASTEST_REAL_TIME)
-        # MPEG-4 counts time in at most 65535 ticks per second, so few digits can follow the point.
+        # MPEG-4 allows at most 65535 ticks per second, which limits the number of decimals.
         self._fps = round(fps, 2) if fps > 60 else round(fps, 3)
         self._real_time = real_time
         self._free = free
@@ -105,7 +106,7 @@ class VideoFile(Sink):
             raise SinkError(f"{self._path}: {error.strerror}; the recording is in {self._part}") from error
 
     def _due(self) -> int:
-        """How many pictures are missing up to now; a pause or a lost camera is not filled but cut out."""
+        """How many times to write the picture to keep real time. Long gaps are cut out, not filled."""
         missing = int((self._clock() - self._started) * self._fps) + 1 - self._count
         if missing > max(1.0, self._fps * _LONGEST_GAP):
             self._started += (missing - 1) / self._fps
@@ -113,7 +114,7 @@ class VideoFile(Sink):
         return max(0, missing)
 
     def _open(self) -> cv2.VideoWriter:
-        target = str(self._part.absolute())  # FFmpeg takes `12:30.mp4` for the address of a protocol `12`
+        target = str(self._part.absolute())  # FFmpeg reads `12:30.mp4` as a URL of the protocol `12`
         for codec in CODECS[self._path.suffix.lower()]:
             writer = cv2.VideoWriter(target, cv2.VideoWriter.fourcc(*codec), self._fps, self._size)
             if writer.isOpened():
@@ -133,7 +134,7 @@ VIDEO = SinkKind(
 
 
 def fit(picture: Image, size: tuple[int, int]) -> Image:
-    """The picture in a frame of `size` (width, height): as it is, its edge doubled, or scaled with bars."""
+    """The picture at `size` (width, height): unchanged, padded by one pixel, or scaled with bars."""
     height, width = picture.shape[:2]
     if (width, height) == size:
         return picture

@@ -19,16 +19,16 @@ from .base import Sink, SinkKind, Status
 TITLE = "fastcam"
 _ESCAPE = 27
 _LARGEST = (1280, 800)
-_ADVICE = "say http://:8000 for a page in the browser, or out.mp4"
+_ADVICE = "use http://:8000 for a page in the browser, or out.mp4"
 
 
 class Window(Sink):
-    """A window: `q` or Escape ends, space holds, `1`…`9` choose the view, `s` takes a snapshot.
+    """A window. Keys: `q` or Escape stops, space pauses, `1`…`9` choose the view, `s` takes a snapshot.
 
-    Closing the window ends the loop, too.
+    Closing the window also stops the loop.
 
     Raises:
-        SinkError: this OpenCV draws no windows, or there is no display to draw them on.
+        SinkError: This OpenCV has no windows, or there is no display.
     """
 
     interactive: ClassVar[bool] = True
@@ -39,7 +39,7 @@ class Window(Sink):
             raise SinkError(f"display://: this OpenCV was built without windows (headless); {_ADVICE}")
         if sys.platform == "linux":
             require_display(os.environ)
-        # OpenCV's own Qt comes without fonts, which no picture needs, and complains of it ten times.
+        # The Qt inside OpenCV's wheels has no fonts; it needs none here, but warns about it many times.
         os.environ.setdefault("QT_LOGGING_RULES", "*.warning=false")
         self._controls = controls
         self._shown = False
@@ -57,7 +57,7 @@ class Window(Sink):
             self._controls.request_stop()
 
     def press(self, key: int) -> None:
-        """React to a key by its character's number."""
+        """Handle a key, given as its character code."""
         views = self._controls.views
         if key in (ord("q"), _ESCAPE):
             self._controls.request_stop()
@@ -91,14 +91,14 @@ WINDOW = SinkKind(
 
 
 def draws_windows() -> bool:
-    """Whether this OpenCV was built with a toolkit for windows."""
+    """Whether this OpenCV was built with a GUI toolkit."""
     if hasattr(cv2, "currentUIFramework"):
         return bool(cv2.currentUIFramework())
     return not re.search(r"GUI: +NONE", cv2.getBuildInformation())  # before OpenCV 4.10
 
 
 def require_display(environment: Mapping[str, str]) -> None:
-    """Raise `SinkError` if no X server answers: the toolkit under OpenCV would end the whole process."""
+    """Raise `SinkError` if no X server answers: OpenCV's GUI toolkit would abort the process."""
     name = environment.get("DISPLAY", "")
     if not name:
         if environment.get("WAYLAND_DISPLAY"):

@@ -1,7 +1,7 @@
-"""Where frames come from: one interface, chosen by URI."""
+"""Inputs for frames: one interface, chosen by URI."""
 
 from ..image import Image
-from . import quiet as _quiet  # noqa: F401 (before OpenCV first speaks)
+from . import quiet as _quiet  # noqa: F401 (must come before the first use of OpenCV)
 from .base import Frame, Source, SourceOptions
 from .registry import open_source
 

@@ -1,4 +1,4 @@
-"""The one interface of everything that frames come from."""
+"""The interface of all sources."""
 
 from __future__ import annotations
 
@@ -14,61 +14,60 @@ from ..image import Image
 from ..uri_kinds import UriKind
 
 FLIPS = {"horizontal": 1, "vertical": 0, "both": -1}
-"""The words that turn a picture, and what `cv2.flip` calls them; `both` is half a turn."""
+"""Values of `--flip`, and the codes of `cv2.flip`; `both` is a rotation by 180°."""
 
 _Self = TypeVar("_Self", bound="Source")
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One picture of a source; its pixels stay as they are, and may be read-only: draw on a copy."""
+    """One frame of a source. Its pixels do not change and may be read-only: draw on a copy."""
 
     image: Image
     index: int
-    """Counted from 0 over what the source has: there are gaps where a live one dropped frames, or where a
-    lower rate was asked for."""
+    """Position in the source, from 0. Dropped frames leave gaps."""
     time: float
-    """`time.monotonic()` when the picture was captured, or began to be read from its file."""
+    """`time.monotonic()` when the frame was captured, or when reading it from its file began."""
     name: str = ""
-    """The path of its file, where every picture is a file of its own."""
+    """The path of its file, if each frame is a file."""
 
 
 class Source(ABC):
-    """Where frames come from: read until None, then close.
+    """Where frames come from: call `read` until it returns None, then `close`.
 
-    `read` is called by one thread. `close` may be called from any thread, more than once, and ends a `read`
-    that is waiting.
+    `read` is called by one thread. `close` may be called from any thread, more than once, and wakes a waiting
+    `read`.
     """
 
     live: ClassVar[bool] = False
-    """A live source keeps only the newest frame; any other delivers its frames in order."""
+    """A live source keeps only the newest frame; any other source delivers all its frames in order."""
 
     fps: float | None = None
-    """Frames per second, as the source declares or was asked for; None if it does not say."""
+    """Frames per second, as declared or requested; None if unknown."""
 
     stills: bool = False
-    """Photos that nobody asked a rate for: how many were shown per second tells nothing."""
+    """The frames are photos and no rate was requested, so a frame rate has no meaning."""
 
     dropped: int = 0
     """Frames of a live source that were replaced by a newer one before they were read."""
 
     skipped: int = 0
-    """Frames or files that could not be decoded and were passed over."""
+    """Frames or files that could not be decoded."""
 
     reconnects: int = 0
-    """How often a lost live source was opened again."""
+    """How often a lost live source was reopened."""
 
     @abstractmethod
     def read(self) -> Frame | None:
         """The next frame; a live source waits for one. None at the end, or once closed.
 
         Raises:
-            SourceError: the source turns out to hold nothing that can be read.
+            SourceError: Nothing in the source can be read.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the device or file."""
+        """Release the device or file."""
 
     def __enter__(self: _Self) -> _Self:
         return self
@@ -81,15 +80,14 @@ class Source(ABC):
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What can be asked of any source.
+    """The settings that sources are opened with.
 
     Args:
-        size: Width and height of every frame. A camera is asked for it; what comes otherwise is resized.
-        fps: A camera is asked for this rate; of whatever has a higher one, frames are left out;
-            photos, which have no rate, get this one.
+        size: Width and height of every frame. Requested from a camera; other frames are resized.
+        fps: Frame rate. Requested from a camera; a faster source has frames dropped. Photos get this rate.
         flip: `horizontal`, `vertical` or `both`.
-        loop: Begin again at the end; has no meaning for a live source.
-        paced: Give the frames of a file at its rate: somebody is watching.
+        loop: Start again at the end; ignored by a live source.
+        paced: Deliver the frames of a file at its frame rate, for a viewer; else as fast as possible.
     """
 
     size: tuple[int, int] | None = None
@@ -107,7 +105,7 @@ class SourceOptions:
             raise SourceError(f"flip {self.flip!r} is not one of {', '.join(FLIPS)}")
 
     def apply(self, image: Image) -> Image:
-        """The picture resized and flipped as asked."""
+        """The image, resized and flipped as requested."""
         if self.size is not None and (image.shape[1], image.shape[0]) != self.size:
             shrinks = self.size[0] * self.size[1] < image.shape[0] * image.shape[1]
             image = cv2.resize(

@@ -20,7 +20,7 @@ _FASTEST = 1000.0
 
 
 class CaptureGrabber:
-    """A `cv2.VideoCapture` as the live source wants it."""
+    """A `cv2.VideoCapture` as a `Grabber`."""
 
     def __init__(self, capture: cv2.VideoCapture) -> None:
         self._capture = capture
@@ -42,10 +42,10 @@ class CaptureGrabber:
 
 
 def open_webcam(name: str, options: SourceOptions, devices: Path = Path("/dev")) -> Source:
-    """Open a webcam by its number or its `/dev/videoN`.
+    """Open a webcam by its number or as `/dev/videoN`.
 
     Raises:
-        SourceError: there is no such device, or OpenCV cannot read it.
+        SourceError: There is no such device, or OpenCV cannot read it.
     """
     index = int(name.removeprefix("/dev/video"))
     return LiveSource(name, partial(_connect_webcam, name, index, options, devices), options)
@@ -71,7 +71,7 @@ def _connect_webcam(name: str, index: int, options: SourceOptions, devices: Path
             f"{name}: OpenCV cannot read this device (busy, no permission, or a camera module: that is csi://0)"
         )
     if options.size is not None:
-        # Uncompressed video of this size does not fit through USB 2 at full rate.
+        # USB 2 is too slow for uncompressed video of this size at full rate.
         if options.size[0] * options.size[1] > 640 * 480:
             capture.set(cv2.CAP_PROP_FOURCC, cv2.VideoWriter.fourcc(*"MJPG"))
         capture.set(cv2.CAP_PROP_FRAME_WIDTH, options.size[0])
@@ -83,12 +83,12 @@ def _connect_webcam(name: str, index: int, options: SourceOptions, devices: Path
 
 
 def open_stream(uri: str, options: SourceOptions) -> Source:
-    """Open a network stream, or a video with an end that lies on a server.
+    """Open a network stream, or a video file on a server.
 
-    Passwords in `uri`, and its query, are kept out of every message.
+    No message shows the password or the query of `uri`.
 
     Raises:
-        SourceError: nothing answers, or what answers is no video.
+        SourceError: No server answers, or it does not send a video.
     """
     name = without_password(uri)
     opened = [_connect_stream(name, uri)]
@@ -96,7 +96,7 @@ def open_stream(uri: str, options: SourceOptions) -> Source:
     def connect() -> cv2.VideoCapture:
         return opened.pop() if opened else _connect_stream(name, uri)
 
-    if opened[0].get(cv2.CAP_PROP_FRAME_COUNT) > 0:  # a stream does not know
+    if opened[0].get(cv2.CAP_PROP_FRAME_COUNT) > 0:  # 0 or negative for a stream
         return VideoFile(name, connect, options)
     return LiveSource(name, lambda: CaptureGrabber(connect()), options)
 
@@ -114,16 +114,16 @@ STREAM = SourceKind(
 def _connect_stream(name: str, uri: str) -> cv2.VideoCapture:
     capture = cv2.VideoCapture(uri, cv2.CAP_FFMPEG, _STREAM_TIMEOUTS)
     if not capture.isOpened():
-        raise SourceError(f"{name}: nothing answers there, or it is not a video stream")
+        raise SourceError(f"{name}: no answer, or not a video stream")
     return capture
 
 
 def without_password(uri: str) -> str:
-    """The address as it may be shown; what is no address of a network, as it is.
+    """The URI without secrets, for messages; a URI that is not of a network is returned unchanged.
 
-    A password may hold any character, so everything between the user and the last `@` is left out, unless no
-    colon comes before that and it is part of the path or the query. The query and whatever follows an equals
-    sign are left out as well, where cameras take passwords too.
+    A password may contain any character, so everything between the user name and the last `@` is removed,
+    unless that `@` belongs to the path or query (no colon before it). The query and values after `=` are
+    removed too, because some cameras take the password there.
     """
     scheme, separator, rest = uri.partition("://")
     if not separator or scheme in ("test", "csi"):

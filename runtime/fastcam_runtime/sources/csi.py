@@ -1,4 +1,4 @@
-"""The camera connector of a Raspberry Pi (through picamera2) or a Jetson (through GStreamer)."""
+"""Camera modules of a Raspberry Pi (through picamera2) or a Jetson (through GStreamer)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_csi(uri: str, options: SourceOptions, root: Path = Path("/")) -> Source
     """Open the camera of `csi://NUMBER`; `csi://` is the first one. `root` is where the board is looked up.
 
     Raises:
-        SourceError: there is no such camera, or the library that reads it is missing.
+        SourceError: There is no such camera, or its library is missing.
     """
     number = uri.removeprefix("csi://") or "0"
     if not number.isdecimal():
@@ -48,18 +48,18 @@ def is_jetson(root: Path = Path("/")) -> bool:
 
 
 class PicameraGrabber:
-    """A Raspberry Pi camera module. picamera2 is imported here and nowhere else."""
+    """A Raspberry Pi camera module. Only this class imports picamera2."""
 
     def __init__(self, index: int, options: SourceOptions) -> None:
         try:
             from picamera2 import Picamera2
         except ImportError as error:
             raise SourceError(
-                f"csi://{index}: OpenCV cannot open a camera module; on a Raspberry Pi it takes picamera2 "
+                f"csi://{index}: OpenCV cannot open a camera module; on a Raspberry Pi, picamera2 is needed "
                 f"(apt install python3-picamera2, and a venv made with --system-site-packages): {error}"
             ) from error
         except Exception as error:
-            # As when pip has replaced the numpy that the system's picamera2 was compiled for.
+            # For example when pip has replaced the numpy that the system's picamera2 was compiled for.
             raise SourceError(f"csi://{index}: picamera2 is there but cannot be loaded: {error}") from error
         there = len(Picamera2.global_camera_info())
         if index >= there:
@@ -72,7 +72,7 @@ class PicameraGrabber:
         try:
             self._camera.configure(
                 self._camera.create_video_configuration(
-                    # What picamera2 calls RGB888 lies in memory as blue, green, red: OpenCV's order.
+                    # picamera2's RGB888 is blue, green, red in memory: OpenCV's order.
                     main={"size": options.size or DEFAULT_SIZE, "format": "RGB888"},
                     controls={"FrameRate": self.fps},
                 )
@@ -80,13 +80,13 @@ class PicameraGrabber:
             self._camera.start()
         except Exception as error:
             self._camera.close()
-            raise SourceError(f"csi://{index}: the camera refuses to start: {error}") from error
+            raise SourceError(f"csi://{index}: the camera does not start: {error}") from error
 
     def grab(self) -> Image | None:
         try:
             image: Image = self._camera.capture_array("main")
         except Exception:
-            # libcamera's errors have no common class; whatever it is, the camera is opened anew.
+            # libcamera's errors have no common class; after any of them the camera is reopened.
             return None
         return image
 
@@ -98,7 +98,7 @@ class PicameraGrabber:
 
 
 def jetson_pipeline(index: int, options: SourceOptions) -> str:
-    """The GStreamer pipeline from the sensor to OpenCV's BGR; only the newest frame waits at its end."""
+    """The GStreamer pipeline from the sensor to OpenCV's BGR; it buffers only the newest frame."""
     width, height = options.size or DEFAULT_SIZE
     rate = Fraction(options.fps or DEFAULT_FPS).limit_denominator(1001)
     return (
@@ -114,7 +114,7 @@ def jetson_pipeline(index: int, options: SourceOptions) -> str:
 def _connect_jetson(index: int, options: SourceOptions) -> CaptureGrabber:
     if cv2.CAP_GSTREAMER not in cv2.videoio_registry.getBackends():
         raise SourceError(
-            f"csi://{index}: this OpenCV was built without GStreamer, which a Jetson's camera takes; "
+            f"csi://{index}: this OpenCV was built without GStreamer, which a Jetson's camera needs; "
             "use the OpenCV of JetPack (apt install python3-opencv), not the one of pip"
         )
     capture = cv2.VideoCapture(jetson_pipeline(index, options), cv2.CAP_GSTREAMER)

@@ -23,14 +23,14 @@ IMAGE_SUFFIXES = frozenset(
 )
 
 _MOST_FAILED_READS = 32
-"""Frames in a row that may fail to decode before the rest of a video is given up."""
+"""Consecutive frames that may fail to decode before the rest of a video is skipped."""
 
 
 def open_files(name: str, options: SourceOptions) -> Source:
     """Open a video, an image, a folder of images, or the images that match a pattern.
 
     Raises:
-        SourceError: nothing is there, or nothing that can be read.
+        SourceError: There is no such file, or nothing that can be read.
     """
     path = Path(name).expanduser()
     if path.is_dir():
@@ -62,7 +62,7 @@ FILES = SourceKind(
 
 
 def _images(paths: Iterable[Path], complaint: str) -> list[Path]:
-    """Those of `paths` that are images, by name; an empty list is refused with `complaint`."""
+    """The images among `paths`, sorted; raises `SourceError` with `complaint` if there are none."""
     found = sorted(path for path in paths if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file())
     if not found:
         raise SourceError(f"{complaint} ({', '.join(sorted(IMAGE_SUFFIXES))})")
@@ -70,7 +70,7 @@ def _images(paths: Iterable[Path], complaint: str) -> list[Path]:
 
 
 class ImageFiles(OrderedSource):
-    """Images, one frame each, turned upright by their EXIF orientation; an unreadable one is passed over."""
+    """Images, one frame each, rotated by their EXIF orientation; unreadable ones are skipped."""
 
     def __init__(self, name: str, paths: list[Path], options: SourceOptions) -> None:
         super().__init__(name, options)
@@ -84,14 +84,14 @@ class ImageFiles(OrderedSource):
             self._position += 1
             try:
                 image = _decode(path)
-                reason = "not an image that can be read"
+                reason = "not a readable image"
             except OSError as error:
                 image, reason = None, str(error.strerror)
             if image is not None:
                 self._picture = str(path)
                 return image
             self.skipped += 1
-            logger.warning("%s: %s; passed over", path, reason)
+            logger.warning("%s: %s; skipped", path, reason)
         return None
 
     def _rewind(self) -> None:
@@ -99,12 +99,12 @@ class ImageFiles(OrderedSource):
 
 
 def _decode(path: Path) -> Image | None:
-    """The picture in a file, or None where there is none.
+    """The image in a file; None if it cannot be decoded.
 
     Raises:
         OSError: The file cannot be read.
     """
-    # Not cv2.imread: it cannot open every path on every system, and prints where it fails.
+    # Not cv2.imread: it fails for some paths on some systems, and prints its errors.
     content = np.fromfile(path, np.uint8)
     try:
         return cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
@@ -113,8 +113,8 @@ def _decode(path: Path) -> Image | None:
 
 
 def _is_text(path: Path) -> bool:
-    """Whether a file is plain text: FFmpeg would show it as a film of letters. Playlists are text too, and
-    a raw video can look like one while it is dark."""
+    """Whether a file is plain text, which FFmpeg would render as a video. Playlists are text but allowed;
+    a dark raw video can look like text."""
     with path.open("rb") as file:
         head = file.read(1024)
     if head.startswith(b"YUV4MPEG2 "):
@@ -123,15 +123,12 @@ def _is_text(path: Path) -> bool:
 
 
 class VideoFile(OrderedSource):
-    """A video with an end; a frame that cannot be decoded is passed over.
+    """A video with an end; frames that cannot be decoded are skipped.
 
     Args:
-        name: What messages call it.
-        connect: Opens it at its beginning.
-        options: What is asked of any source.
-
-    Raises:
-        SourceError: by `connect`.
+        name: Its name in messages.
+        connect: Opens it at the beginning; may raise `SourceError`.
+        options: Size, rate, flip, loop and pace.
     """
 
     def __init__(self, name: str, connect: Callable[[], cv2.VideoCapture], options: SourceOptions) -> None:
@@ -150,11 +147,11 @@ class VideoFile(OrderedSource):
                 if failed:
                     self.skipped += failed
                     self._passed_over += failed
-                    logger.warning("%s: %d unreadable frame(s) passed over", self.name, failed)
+                    logger.warning("%s: %d unreadable frame(s) skipped", self.name, failed)
                 return image
             if self._delivered + failed >= self._declared:
                 break
-        # A container that does not index its frames declares an estimate, which may be one off.
+        # A container without an index declares an estimate, which may be off by one.
         missing = self._declared - self._delivered
         if missing > 1 + self._passed_over:
             self.skipped += missing - self._passed_over
@@ -162,7 +159,7 @@ class VideoFile(OrderedSource):
         return None
 
     def _rewind(self) -> None:
-        # Opened anew, because not every container can be wound back.
+        # Reopened, because not every container can seek.
         self._capture.release()
         self._capture = self._connect()
         self._delivered = self._passed_over = 0
@@ -173,10 +170,10 @@ class VideoFile(OrderedSource):
 
 def _open_video(path: Path) -> cv2.VideoCapture:
     if not path.stat().st_size:
-        raise SourceError(f"{path}: an empty file")
+        raise SourceError(f"{path}: the file is empty")
     if _is_text(path):
-        raise SourceError(f"{path}: not a video but a text")
-    # FFmpeg takes the `12:30.mp4` of a folder for the address of a protocol `12`.
+        raise SourceError(f"{path}: not a video but a text file")
+    # Absolute, because FFmpeg reads `12:30.mp4` as a URL of the protocol `12`.
     capture = cv2.VideoCapture(str(path.absolute()))
     if not capture.isOpened():
         raise SourceError(f"{path}: not a video that OpenCV can read")

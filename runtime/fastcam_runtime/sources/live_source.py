@@ -1,4 +1,4 @@
-"""Sources that never wait: a thread reads ahead, and only the newest frame is kept."""
+"""Cameras and streams: a thread reads all frames and keeps only the newest."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 
 _FIRST_DELAY = 0.5
 _LONGEST_DELAY = 30.0
-_LONGEST_FAREWELL = 2.0
-"""Seconds: before a lost source is tried again, at most between two tries, and for the thread to end."""
+_JOIN_SECONDS = 2.0
+"""Seconds before the first retry of a lost source, at most between two retries, and for the thread to end."""
 
 
 class Grabber(Protocol):
@@ -29,25 +29,24 @@ class Grabber(Protocol):
         """The rate that the camera declares."""
 
     def grab(self) -> Image | None:
-        """Wait for the next picture; None if the camera is lost."""
+        """Wait for the next image; None if the camera is lost."""
 
     def release(self) -> None:
-        """Let go of the camera."""
+        """Release the camera."""
 
 
 class LiveSource(Source):
-    """The newest frame of a camera or stream, opened again whenever it is lost.
+    """The newest frame of a camera or stream; reopened whenever it is lost.
 
     Args:
-        name: What messages call it.
-        connect: Opens the camera, at once and after every loss; raises `SourceError` if it is not there.
-        options: Size, rate and flip. `connect` asks the camera for the rate; of one that is faster all the
-            same, as network cameras are, frames are left out.
-        first_delay: Seconds before a lost camera is tried again; doubled with each failure, up to half
-            a minute.
+        name: Its name in messages.
+        connect: Opens the camera, now and after every loss; raises `SourceError` if that fails.
+        options: Size, rate and flip. `connect` requests the rate from the camera; if the camera is faster all
+            the same, as network cameras are, frames are dropped.
+        first_delay: Seconds before the first retry; doubled with each failure, up to 30 seconds.
 
     Raises:
-        SourceError: the camera cannot be opened now.
+        SourceError: The camera cannot be opened now.
     """
 
     live: ClassVar[bool] = True
@@ -87,11 +86,11 @@ class LiveSource(Source):
         self._closed.set()
         with self._arrived:
             self._arrived.notify_all()
-        # A camera that hangs must not hang the exit: the thread lets go of it when it can.
-        self._thread.join(_LONGEST_FAREWELL)
+        # A camera that hangs must not block the exit: the thread releases it when it can.
+        self._thread.join(_JOIN_SECONDS)
 
     def _run(self, grabber: Grabber) -> None:
-        """The reader thread; whatever ends it ends the source."""
+        """The reader thread; when it ends, the source ends."""
         try:
             self._read_on(grabber)
         except Exception as error:
@@ -103,7 +102,7 @@ class LiveSource(Source):
                 self._arrived.notify_all()
 
     def _read_on(self, grabber: Grabber) -> None:
-        """Hand over every picture, and find the camera again when it is lost."""
+        """Publish every frame, and reopen the camera when it is lost."""
         index = 0
         delay = self._first_delay
         while not self._closed.is_set():
@@ -120,16 +119,16 @@ class LiveSource(Source):
             found = self._find_again(delay)
             if found is None:
                 return
-            # A camera that opens and gives nothing must not be opened in a tight loop.
+            # Keep the delay: a camera that opens but delivers nothing must not be reopened in a tight loop.
             grabber, delay = found
         self._let_go(grabber)
 
     def _let_go(self, grabber: Grabber) -> None:
-        """Whatever a lost camera still complains of, it is opened anew."""
+        """Release a camera; errors of a lost one do not matter, because it is reopened."""
         try:
             grabber.release()
-        except Exception:  # of the camera's library, without a common class
-            logger.debug("%s: letting go of it failed", self.name, exc_info=True)
+        except Exception:  # camera libraries have no common error class
+            logger.debug("%s: releasing it failed", self.name, exc_info=True)
 
     def _hand_over(self, frame: Frame) -> None:
         with self._arrived:
@@ -139,7 +138,7 @@ class LiveSource(Source):
             self._arrived.notify_all()
 
     def _find_again(self, delay: float) -> tuple[Grabber, float] | None:
-        """The camera opened again, and the delay before the next try; None once closed."""
+        """The reopened camera and the delay before the next retry; None once closed."""
         while not self._closed.wait(delay):
             delay = min(2 * delay, _LONGEST_DELAY)
             try:

@@ -1,4 +1,4 @@
-"""A lower rate than the camera's: which of its frames make it up."""
+"""Rate limit for a camera that is faster than requested."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 
 
 class RateLimit:
-    """Takes frames at a rate, whatever the rate they come at, and none is held back for it.
+    """Selects frames so that their average rate stays below a limit. It never delays a frame.
 
-    In the long run no more are taken than the rate allows. A frame that comes up to half a period early is
-    taken too: cameras are not punctual, and one at just this rate would lose every second frame otherwise.
+    A frame may be up to half a period early: cameras jitter, and one that runs at exactly this rate would
+    otherwise lose every second frame.
 
     Args:
-        fps: Frames per second to take; None for all.
+        fps: Most frames per second; None for no limit.
     """
 
     def __init__(self, fps: float | None) -> None:
@@ -20,10 +20,10 @@ class RateLimit:
         self._due = -math.inf
 
     def accepts(self, time: float) -> bool:
-        """Whether a frame captured at `time` seconds, later than those asked about before, is taken."""
+        """Whether to keep a frame captured at `time` seconds. Times must not decrease from call to call."""
         if time < self._due - self._period / 2:
             return False
-        # What a gap left out is not made up for.
+        # After a gap, start a new schedule instead of catching up.
         missed = time - self._due > self._period
         self._due = (time if missed else self._due) + self._period
         return True

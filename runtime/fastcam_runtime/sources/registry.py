@@ -1,4 +1,4 @@
-"""From the text that a user types to the source it means."""
+"""All kinds of sources, and how a URI finds its kind. A new source is one more entry in `KINDS`."""
 
 from __future__ import annotations
 
@@ -26,19 +26,14 @@ def open_source(
 
     Args:
         uri: As `fastcam run --help` lists them under INPUT.
-        size: Width and height of every frame; a camera is asked for it, anything else is resized.
-        fps: A camera is asked for this rate; of whatever has a higher one, frames are left out;
-            photos, which have no rate, get this one.
-        flip: `horizontal`, `vertical` or `both`.
-        loop: Begin a file, folder or clip again at its end.
-        paced: Give the frames of a file at its rate, for somebody who watches; else as fast as they are read.
+        size, fps, flip, loop, paced: As in `SourceOptions`.
 
     Raises:
-        SourceError: there is no such source, or it cannot be read.
+        SourceError: There is no such source, or it cannot be read.
     """
     options = SourceOptions(size, fps, flip, loop, paced)
     if not uri:
-        raise SourceError("the input is an empty text")
+        raise SourceError("the input is empty")
     for kind in KINDS:
         if kind.accepts(uri):
             return kind.open(uri, options)

@@ -1,4 +1,4 @@
-"""The built-in clip: a camera that pans over two photos, a cat and a cup of espresso."""
+"""The built-in clip: a virtual camera pans over two photos, a cat and a cup of espresso."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ DEFAULT_FPS = 30.0
 DEFAULT_FRAMES = 300
 
 _ENDLESS_ROUND = 10.0
-"""Seconds in which an endless clip shows every photo once."""
+"""Seconds in which an endless clip shows each photo once."""
 
 _FADE = 0.12
-"""The part of a shot in which it is faded in over the one before."""
+"""Fraction of a shot during which it is faded in over the previous one."""
 
 _WINDOW = 0.93
-"""The size of the camera's window: its part of the largest one of the frame's shape in the photo."""
+"""Size of the crop, relative to the largest crop of the photo with the frame's aspect ratio."""
 
 _KEYS = ("size", "fps", "frames")
 
 
 @dataclass(frozen=True)
 class PhotoCrop:
-    """What the camera sees: a window of a photo that was enlarged, or shrunk, once for all frames."""
+    """The part of a photo that a frame shows. The photo is resized once for all frames."""
 
     photo: str
     left: int
     top: int
-    """The window's place in the enlarged photo; its size is the frame's."""
+    """Position in the resized photo; the size is the frame's."""
     scale: tuple[float, float]
-    """Pixels of the enlarged photo for one of the photo itself, across and down."""
+    """Pixels of the resized photo per pixel of the original, horizontally and vertically."""
     opacity: float = 1.0
     """Below 1 while one photo is faded into the next."""
 
 
 @dataclass(frozen=True)
 class _Shot:
-    """A window that moves evenly over a photo: its places, 0…1 of the room there is, across and down."""
+    """A crop that moves linearly over a photo; positions are 0…1 of the available range, x and y."""
 
     photo: str
     start: tuple[float, float]
     end: tuple[float, float]
 
     def place(self, along: float) -> tuple[float, float]:
-        """Where the window is, at 0…1 of the shot."""
+        """The position of the crop at 0…1 of the shot."""
         (x, y), (to_x, to_y) = self.start, self.end
         return x + (to_x - x) * along, y + (to_y - y) * along
 
@@ -68,7 +68,7 @@ _SHOTS = (
 
 @dataclass(frozen=True)
 class _Photo:
-    """A photo at the size at which the camera's window is as large as the frame."""
+    """A photo, resized so that a crop has the frame's size."""
 
     enlarged: Image
     scale: tuple[float, float]
@@ -82,24 +82,24 @@ class _Photo:
         height, width = photo.shape[:2]
         pixel = _WINDOW * min(width / frame[0], height / frame[1])
         size = (max(frame[0], round(width / pixel)), max(frame[1], round(height / pixel)))
-        # Smaller than the photo it is an average: single pixels would flicker.
+        # Average when shrinking: single pixels would flicker.
         interpolation = cv2.INTER_AREA if pixel > 1 else cv2.INTER_LINEAR
         enlarged = np.asarray(cv2.resize(photo, size, interpolation=interpolation), np.uint8)
-        enlarged.flags.writeable = False  # frames are parts of it
+        enlarged.flags.writeable = False  # frames are views of this array
         return cls(enlarged, (size[0] / width, size[1] / height))
 
 
 class TestClip(OrderedSource):
     """`test://?size=640x480&fps=30&frames=300`: each photo for half of the frames, the second one faded in.
 
-    The same index gives the same pixels. `frames=0` never ends; both then, and in a loop, every photo is
-    faded in over the one before.
+    The same index gives the same pixels. `frames=0` never ends; then, and in a loop, each photo is faded in
+    over the previous one.
 
-    A frame outside of the fades is a part of a picture that is there, and costs next to nothing: what a loop
-    over the clip takes is the loop's own time. Such frames are read-only.
+    Outside of the fades a frame is a read-only slice of the resized photo and costs almost nothing, so a
+    benchmark on this clip measures the loop and not the source.
     """
 
-    __test__ = False  # not a class of tests, whatever its name
+    __test__ = False  # not a test class for pytest, despite its name
 
     def __init__(
         self,
@@ -111,15 +111,15 @@ class TestClip(OrderedSource):
         name: str = "test://",
     ) -> None:
         """Args:
-        options: What is asked of any source; its size takes the place of `size`.
+        options: The settings of any source; its size overrides `size`.
         size: Width and height of the frames.
-        fps: The rate that the clip declares; its pace is the reader's unless `options` say otherwise.
-        frames: How many; 0 for no end.
-        name: What error messages call it.
+        fps: The declared frame rate; frames are delivered at it only if `options` are paced.
+        frames: Number of frames; 0 for an endless clip.
+        name: Its name in messages.
         """
         options = options or SourceOptions()
         self.size = options.size or size
-        SourceOptions(size=self.size, fps=fps)  # refuses what is out of range
+        SourceOptions(size=self.size, fps=fps)  # validates the ranges
         super().__init__(name, options, fps=fps)
         self._round = frames or max(1, round(_ENDLESS_ROUND * fps))
         self._end = frames or None
@@ -131,7 +131,7 @@ class TestClip(OrderedSource):
         """Open a `test://` URI.
 
         Raises:
-            SourceError: an unknown key, or a value that is not of its form.
+            SourceError: An unknown setting, or an invalid value.
         """
         place, _, settings = uri.removeprefix("test://").partition("?")
         if place.strip("/"):
@@ -154,7 +154,7 @@ class TestClip(OrderedSource):
         )
 
     def crops(self, index: int) -> list[PhotoCrop]:
-        """What frame `index` shows: a photo; while it is faded in, then also the one before."""
+        """What frame `index` shows: one crop; during a fade also one of the previous photo."""
         number, along = self._shot(index)
         if number == 0 or along >= _FADE:
             return [self._crop(number, along)]
@@ -162,7 +162,7 @@ class TestClip(OrderedSource):
         return [self._crop(number, along, opacity), self._crop(number - 1, along + 1, 1 - opacity)]
 
     def render(self, index: int) -> Image:
-        """Frame `index`, before any flip. Any index from 0 on: past the end the clip goes on as in a loop."""
+        """Frame `index`, before flipping; past the end the clip continues as in a loop."""
         crops = self.crops(index)
         pictures = [self._photograph(crop) for crop in crops]
         if len(pictures) == 1:
@@ -178,16 +178,16 @@ class TestClip(OrderedSource):
         return image
 
     def _rewind(self) -> None:
-        # Goes on instead of jumping back, so that the first photo is faded in over the last.
+        # Continue instead of jumping back, so that the first photo is faded in over the last.
         self._end = self._position + self._round
 
     def _shot(self, index: int) -> tuple[int, float]:
-        """The number of the shot that a frame is in, and how far along it the frame's middle is, 0…1."""
+        """The number of a frame's shot, and the position of the frame's middle in it, 0…1."""
         number, along = divmod((index + 0.5) * len(_SHOTS) / self._round, 1)
         return int(number), along
 
     def _crop(self, number: int, along: float, opacity: float = 1.0) -> PhotoCrop:
-        """The crop of shot `number`; `along` goes to 1 + _FADE: the camera moves on while it is faded out."""
+        """The crop of shot `number`; `along` goes to 1 + _FADE: it still moves while it fades out."""
         shot = _SHOTS[number % len(_SHOTS)]
         x, y = shot.place(along / (1 + _FADE))
         photo = self._photos[shot.photo]
@@ -208,7 +208,7 @@ TEST_CLIP = SourceKind(
 
 
 def _matched(uri: str, query: dict[str, str], key: str, pattern: str, example: str) -> re.Match[str] | None:
-    """The value of `key` matched with `pattern`, None where it is not given."""
+    """The value of `key`, matched with `pattern`; None if it is not given."""
     if key not in query:
         return None
     match = re.fullmatch(pattern, query[key])

@@ -310,7 +310,7 @@ def test_a_place_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str
     file = tmp_path / "demo"
     file.write_text("mine")
     assert main(["demo", "--out", str(file)]) == 2
-    assert f"cannot make the folder {file}" in capsys.readouterr().err
+    assert f"cannot create the folder {file}" in capsys.readouterr().err
     assert file.read_text() == "mine"
     taken = tmp_path / "taken"
     (taken / "sheet.png").mkdir(parents=True)

@@ -260,21 +260,21 @@ def test_null_takes_everything() -> None:
 def test_errors_name_the_output_and_what_there_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     cases = {
-        "": "empty text",
-        f"{tmp_path}/out.txt": r"ending '\.txt'; there are \.mp4, ",
-        f"{tmp_path}/out": "ending ''",
+        "": "is empty",
+        f"{tmp_path}/out.txt": r"suffix '\.txt'; there are \.mp4, ",
+        f"{tmp_path}/out": "suffix ''",
         f"{tmp_path}/%d-%d.png": "exactly one number",
         f"{tmp_path}/%s.png": "exactly one number",
         f"{tmp_path}/%0999999999999d.png": "exactly one number, of 99 digits at most",
         f"{tmp_path}/%04d.mp4": r"'\.mp4' is not one of \.bmp",
-        f"{tmp_path}/file/out.mp4": "cannot make the folder .*: (Not a directory|File exists)",
-        f"{tmp_path}/file/x/": "cannot make the folder",
+        f"{tmp_path}/file/out.mp4": "cannot create the folder .*: (Not a directory|File exists)",
+        f"{tmp_path}/file/x/": "cannot create the folder",
         "displai://": "no such output; there are display://.*; closest: display",
         "rtsp://host": "no such output",
-        ":8000": "a live page is named http://:8000$",
-        "http:8000": "a live page is named http://:8000$",
-        "http:/0.0.0.0:80": r"a live page is named http://0\.0\.0\.0:80$",
-        "localhost:8000": "a live page is named http://localhost:8000$",
+        ":8000": "write a live page as http://:8000$",
+        "http:8000": "write a live page as http://:8000$",
+        "http:/0.0.0.0:80": r"write a live page as http://0\.0\.0\.0:80$",
+        "localhost:8000": "write a live page as http://localhost:8000$",
     }
     for uri, text in cases.items():
         with pytest.raises(SinkError, match=text) as caught:

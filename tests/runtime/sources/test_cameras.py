@@ -213,7 +213,7 @@ def test_pi_camera_errors(picamera2: list[object], monkeypatch: pytest.MonkeyPat
     with pytest.raises(SourceError, match="csi://3: no such camera; picamera2 finds 1"):
         csi.open_csi("csi://3", SourceOptions(), root=tmp_path)
     monkeypatch.setattr(StandInPicamera2, "start", lambda self: 1 / 0)
-    with pytest.raises(SourceError, match="csi://0: the camera refuses to start: division by zero"):
+    with pytest.raises(SourceError, match="csi://0: the camera does not start: division by zero"):
         csi.open_csi("csi://0", SourceOptions(), root=tmp_path)
     monkeypatch.delitem(sys.modules, "picamera2")
     (tmp_path / "picamera2.py").write_text("raise ValueError('numpy.dtype size changed')")
@@ -222,6 +222,6 @@ def test_pi_camera_errors(picamera2: list[object], monkeypatch: pytest.MonkeyPat
         csi.open_csi("csi://0", SourceOptions(), root=tmp_path)
     monkeypatch.setitem(sys.modules, "picamera2", None)
     with pytest.raises(
-        SourceError, match="OpenCV cannot open a camera module; on a Raspberry Pi it takes picamera2"
+        SourceError, match="OpenCV cannot open a camera module; on a Raspberry Pi, picamera2 is needed"
     ):
         csi.open_csi("csi://0", SourceOptions(), root=tmp_path)

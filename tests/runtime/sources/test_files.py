@@ -227,8 +227,8 @@ def test_errors_are_one_line_that_names_the_thing(tmp_path: Path, capfd: pytest.
     os.mkfifo(tmp_path / "pipe")
     cases = {
         "clip.mp4": "clip.mp4: not a video",
-        "empty.mp4": "empty.mp4: an empty file",
-        "bad.jpg": "bad.jpg: not one frame",
+        "empty.mp4": "empty.mp4: the file is empty",
+        "bad.jpg": "bad.jpg: no frame",
         "folder": "folder: a folder without images",
         "*.png": r"\*.png: the pattern matches no image",
         "clop.mp4": "clop.mp4: no such file; closest: clip.mp4",
@@ -239,7 +239,7 @@ def test_errors_are_one_line_that_names_the_thing(tmp_path: Path, capfd: pytest.
         with pytest.raises(SourceError, match=text) as caught:
             open_source(str(tmp_path / name)).read()
         assert "\n" not in str(caught.value)
-    for uri, text in {"": "empty text", "rtps://x": "closest: rtsp", "csi://x": "csi://0"}.items():
+    for uri, text in {"": "is empty", "rtps://x": "closest: rtsp", "csi://x": "csi://0"}.items():
         with pytest.raises(SourceError, match=text):
             open_source(uri)
     # Not a word of OpenCV's or FFmpeg's own beside ours.
@@ -262,7 +262,7 @@ def test_closing_while_another_thread_reads(tmp_path: Path) -> None:
 def test_a_text_is_no_video(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("FFmpeg would show this as a film of letters.\n" * 100)
-    with pytest.raises(SourceError, match=r"notes\.txt: not a video but a text"):
+    with pytest.raises(SourceError, match=r"notes\.txt: not a video but a text file"):
         open_source(str(path))
 
 

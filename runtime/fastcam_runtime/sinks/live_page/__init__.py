@@ -9,9 +9,9 @@ from ..base import Sink, SinkKind, SinkOptions
 
 def open_page(uri: str, options: SinkOptions) -> Sink:
     """Open `http://[host]:port`."""
-    from .page import LivePage  # imported only when a page is opened: most runs need no HTTP server
+    from .page import LivePage  # late, because most runs need no HTTP server
 
-    # An empty setting is none; an empty argument is a mistake, and refused.
+    # An empty variable means no token; an empty --token is a mistake, and LivePage refuses it.
     token = os.environ.get("FASTCAM_TOKEN") or None if options.token is None else options.token
     return LivePage(uri, options.controls, token)
 

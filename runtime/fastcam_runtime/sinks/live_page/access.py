@@ -13,50 +13,50 @@ from ...errors import SinkError
 from .http_request import Refusal, Request
 
 _LOCAL_SUFFIXES = (".local", ".lan", ".internal", ".home.arpa")
-"""What a local network appends to a machine's name; none of them can be registered by a stranger."""
+"""Domains of local networks; nobody can register them on the Internet."""
 
 
 class Access:
-    """Decides by token, host and origin.
+    """Access control by token, host name and origin.
 
     Args:
-        host: The address listened on.
-        port: The port listened on; cookies do not tell ports apart, so it is part of the cookie's name.
-        token: The password, or None for none.
+        host: The address that the server listens on.
+        port: Its port; part of the cookie's name, because cookies are shared between ports.
+        token: The password; None for no password.
 
     Raises:
-        SinkError: the token holds characters that an address or a cookie cannot.
+        SinkError: The token has characters that need quoting in a URL or a cookie.
     """
 
     def __init__(self, host: str, port: int, token: str | None) -> None:
         if token is not None and not re.fullmatch(r"[0-9A-Za-z._~-]{1,128}", token):
-            raise SinkError("the token may hold 1 to 128 letters, digits and . _ ~ -, which need no quoting")
+            raise SinkError("the token must be 1 to 128 letters, digits or any of . _ ~ -")
         self._token = token
         self._cookie = f"fastcam_{port}"
         own = socket.gethostname().lower()
         self._names = {"localhost", host.lower(), own, *(own + suffix for suffix in _LOCAL_SUFFIXES)}
 
     def check(self, request: Request) -> None:
-        """Let the request pass or raise `Refusal`."""
+        """Raise `Refusal` if the request is not allowed."""
         if self._token is None:
             self._check_host(request)
         elif not self._knows_token(request):
             if "token" in request.query:
                 raise Refusal(HTTPStatus.FORBIDDEN, "the token is wrong")
-            raise Refusal(HTTPStatus.UNAUTHORIZED, "this page wants a token: open it as /?token=…")
+            raise Refusal(HTTPStatus.UNAUTHORIZED, "this page needs a token: open it as /?token=…")
 
     def cookie_for(self, request: Request) -> str | None:
-        """The cookie to set where a request brought the right token in its address."""
+        """The cookie to set if the request has the right token in its URL."""
         if self._token is None or not self._same(request.query.get("token", "")):
             return None
         return f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
 
     def check_same_origin(self, request: Request) -> None:
-        """Refuse a change that another site makes the browser ask for."""
+        """Refuse a change that another web site sends through the user's browser (CSRF)."""
         origin = request.headers.get("origin")
         try:
             elsewhere = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
-        except ValueError:  # no address at all
+        except ValueError:  # not a URL
             elsewhere = True
         if elsewhere:
             raise Refusal(HTTPStatus.FORBIDDEN, "asked from another site")
@@ -66,7 +66,7 @@ class Access:
     def _knows_token(self, request: Request) -> bool:
         if self._same(request.query.get("token", "")):
             return True
-        # Not by SimpleCookie: it stops at the first value it dislikes, and other services set theirs too.
+        # Not SimpleCookie: it stops at the first malformed value, and other services set cookies too.
         pairs = (part.partition("=") for part in request.headers.get("cookie", "").split(";"))
         return any(name.strip() == self._cookie and self._same(value.strip()) for name, _, value in pairs)
 
@@ -74,9 +74,9 @@ class Access:
         return hmac.compare_digest(given.encode(), (self._token or "").encode())
 
     def _check_host(self, request: Request) -> None:
-        """Refuse a name that is not this machine's.
+        """Refuse a host name that is not this machine's.
 
-        Otherwise a site could have its own name resolved to this address, and read the pictures as its own.
+        Otherwise a web site could resolve its own name to this address and read the pictures (DNS rebinding).
         """
         try:
             host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""

@@ -1,4 +1,4 @@
-"""One HTTP request, read within bounds: no client can take more memory or time than said here."""
+"""Reading one HTTP request, with limits on the memory and time that a client can use."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ HEAD_LIMIT = 8192
 BODY_LIMIT = 4096
 HEADERS_LIMIT = 64
 SECONDS_LIMIT = 5.0
-"""Bytes up to the blank line, bytes after it, number of headers, and seconds for all of it."""
+"""Bytes of the request line and headers, bytes of the body, number of headers, seconds for the request."""
 
 _REQUEST_LINE = re.compile(r"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.[01]")
-# One way to match only: blanks around the value are stripped afterwards, or a long run of them would be tried
-# in every division.
+# Blanks around the value are stripped afterwards: matching them here would backtrack on a long run of them.
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([ -~\t\x80-\xff]*)")
 
 
@@ -34,7 +33,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it came; header names are in lower case."""
+    """A request; header names are in lower case."""
 
     method: str
     path: str
@@ -44,10 +43,10 @@ class Request:
 
 
 def read_request(connection: socket.socket) -> Request | None:
-    """Read one request; None if the client went away without sending a whole one.
+    """Read one request; None if the client disconnected before it was complete.
 
     Raises:
-        Refusal: it is malformed, too large or too slow.
+        Refusal: It is malformed, too large or too slow.
     """
     deadline = time.monotonic() + SECONDS_LIMIT
     head, rest = b"", b""
@@ -69,7 +68,7 @@ def read_request(connection: socket.socket) -> Request | None:
 
 
 def _split(received: bytes) -> tuple[bytes, bytes]:
-    """What is before the blank line, and what begins with it (nothing while it has not come)."""
+    """The part before the blank line and the rest from it on; the rest is empty until the line arrives."""
     end = received.find(b"\r\n\r\n")
     if end > HEAD_LIMIT or (end < 0 and len(received) > HEAD_LIMIT):
         if b"\r\n" in received[:HEAD_LIMIT]:
@@ -81,7 +80,7 @@ def _split(received: bytes) -> tuple[bytes, bytes]:
 
 
 def _receive(connection: socket.socket, deadline: float) -> bytes:
-    """What the client sent meanwhile; nothing if it went away."""
+    """The next bytes from the client; empty if it disconnected."""
     seconds = deadline - time.monotonic()
     try:
         if seconds <= 0:
@@ -95,12 +94,12 @@ def _receive(connection: socket.socket, deadline: float) -> bytes:
 
 
 def parse_head(head: bytes) -> Request:
-    """The request line and headers, without the blank line after them.
+    """Parse the request line and headers, without the blank line after them.
 
     Raises:
-        Refusal: it is not well-formed HTTP/1.
+        Refusal: It is not well-formed HTTP/1.
     """
-    lines = head.decode("latin-1").split("\r\n")  # a value may be anything: other services set cookies too
+    lines = head.decode("latin-1").split("\r\n")  # any byte is allowed: other services set cookies
     line = _REQUEST_LINE.fullmatch(lines[0])
     if line is None:
         raise Refusal(HTTPStatus.BAD_REQUEST, "not a request of HTTP/1.0 or HTTP/1.1")
@@ -110,7 +109,7 @@ def parse_head(head: bytes) -> Request:
     for text in lines[1:]:
         header = _HEADER.fullmatch(text)
         name = header[1].lower() if header else ""
-        # Two lengths or hosts are how requests are smuggled past a proxy.
+        # A repeated length or host allows request smuggling past a proxy.
         if header is None or (name in headers and name in ("content-length", "host")):
             raise Refusal(HTTPStatus.BAD_REQUEST, "a malformed header")
         headers[name] = header[2].strip(" \t")

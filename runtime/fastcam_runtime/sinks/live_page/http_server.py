@@ -1,4 +1,4 @@
-"""A small HTTP server: one thread per connection, a bounded number of them, one request each."""
+"""A small HTTP server: one thread and one request per connection, and a limit on connections."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ CONNECTIONS_LIMIT = 32
 SEND_SECONDS = 10.0
 _DRAIN_SECONDS = 0.5
 _DRAIN_BYTES = 65536
-"""Limits of what is still taken from a refused client, all of it together."""
+"""Limits on what is still read from a refused client, in total."""
 
 Answer = Callable[[Request, socket.socket], None]
-"""Answers a request on its connection; raises `Refusal` to have an error sent."""
+"""Answers a request on its connection; raises `Refusal` to send an error."""
 
 
 def head(status: HTTPStatus, content_type: str, headers: Mapping[str, str] | None = None) -> bytes:
-    """The head of a response, blank line included, with the headers that every response carries."""
+    """The status line and headers of a response, with those that every response has, and the blank line."""
     fields = {
         "Content-Type": content_type,
         "Cache-Control": "no-store",
@@ -51,17 +51,17 @@ def send(
     status: HTTPStatus = HTTPStatus.OK,
     headers: Mapping[str, str] | None = None,
 ) -> None:
-    """Send one whole response."""
+    """Send a complete response."""
     connection.settimeout(SEND_SECONDS)
     length = {"Content-Length": str(len(body))}
     connection.sendall(head(status, content_type, {**length, **(headers or {})}) + body)
 
 
 class BoundedServer(socketserver.ThreadingTCPServer):
-    """Listens on one address and gives every request to `answer`, in a thread of its own.
+    """Listens on one address and passes each request to `answer` in its own thread.
 
     Raises:
-        SinkError: the address is taken, not allowed or not this machine's.
+        SinkError: The address is in use, not permitted, or not of this machine.
     """
 
     allow_reuse_address = True
@@ -84,7 +84,7 @@ class BoundedServer(socketserver.ThreadingTCPServer):
 
     @property
     def port(self) -> int:
-        """The port listened on, also where 0 was asked for."""
+        """The port that the server listens on; a free one if 0 was given."""
         return int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -93,7 +93,7 @@ class BoundedServer(socketserver.ThreadingTCPServer):
             if not full:
                 self._open.add(request)
         if full:
-            # One small packet into an empty buffer: it does not wait, and neither does the next client.
+            # One small packet into an empty buffer: this does not block, so the next client is not delayed.
             request.setblocking(False)
             try:
                 send_refusal(request, Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections"))
@@ -120,11 +120,11 @@ class BoundedServer(socketserver.ThreadingTCPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # A viewer that went away is no news, and nothing a client does may print a traceback.
+        # Viewers disconnect all the time, and no client may cause a traceback on the terminal.
         logger.debug("%s: connection ended", client_address, exc_info=True)
 
     def stop(self) -> None:
-        """Stop listening and end every connection, also those that wait for a slow client."""
+        """Stop listening and close all connections, also those that wait for a slow client."""
         self.shutdown()
         self.server_close()
         with self._lock:
@@ -137,14 +137,14 @@ class BoundedServer(socketserver.ThreadingTCPServer):
 
 
 def send_refusal(connection: socket.socket, refusal: Refusal) -> None:
-    """Send the error that `refusal` is."""
+    """Send `refusal` as an error response."""
     body = f"{refusal.status.value} {refusal.status.phrase}: {refusal.text}\n".encode()
     fields = {"Content-Length": str(len(body)), **refusal.headers}
     connection.sendall(head(refusal.status, "text/plain; charset=utf-8", fields) + body)
 
 
 def _drain(connection: socket.socket) -> None:
-    """Take what the client still sends: closing on unread data would take the answer from it."""
+    """Read what the client still sends: closing with unread data would reset the connection."""
     connection.shutdown(socket.SHUT_WR)
     deadline = time.monotonic() + _DRAIN_SECONDS
     taken = 0

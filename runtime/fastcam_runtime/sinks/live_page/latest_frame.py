@@ -1,4 +1,4 @@
-"""The newest picture, shared between the loop and any number of viewers who take it at their own pace."""
+"""The latest picture, shared by the loop and any number of viewers, each at its own pace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _QUALITY = [cv2.IMWRITE_JPEG_QUALITY, 85]
 
 
 class LatestFrame:
-    """One picture. Publishing it waits for no viewer; its JPEG is made once, when the first viewer asks."""
+    """The latest picture. Publishing never waits for viewers. The JPEG is encoded once, on first request."""
 
     def __init__(self) -> None:
         self._arrived = threading.Condition()
@@ -28,27 +28,27 @@ class LatestFrame:
 
     @property
     def status(self) -> Status | None:
-        """What came with the newest picture; None before the first."""
+        """The status of the latest picture; None before the first."""
         return self._status
 
     @property
     def age(self) -> float:
-        """Seconds since the newest picture came; 0 before the first."""
+        """Seconds since the latest picture was published; 0 before the first."""
         return time.monotonic() - self._published if self._status is not None else 0.0
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height of the newest picture; zeros before the first."""
+        """Width and height of the latest picture; zeros before the first."""
         picture = self._picture
         return (0, 0) if picture is None else (picture.shape[1], picture.shape[0])
 
     @property
     def closed(self) -> bool:
-        """Whether no more pictures will come."""
+        """Whether `close` was called."""
         return self._closed
 
     def publish(self, picture: Image, status: Status) -> None:
-        """Replace the newest picture by a copy of this one."""
+        """Replace the latest picture by a copy of this one."""
         copy = picture.copy()
         with self._arrived:
             self._picture, self._status = copy, status
@@ -57,9 +57,9 @@ class LatestFrame:
             self._arrived.notify_all()
 
     def jpeg(self, after: int, timeout: float) -> tuple[int, bytes] | None:
-        """The newest picture as a JPEG, with its number; waits until the number is above `after`.
+        """The latest picture's number and JPEG. Waits until the number is greater than `after`.
 
-        None if `timeout` seconds pass first, or once closed.
+        None after `timeout` seconds, or once closed.
         """
         with self._arrived:
             self._arrived.wait_for(lambda: self._number > after or self._closed, timeout)
@@ -72,7 +72,7 @@ class LatestFrame:
             return self._encoded
 
     def close(self) -> None:
-        """Send every waiting viewer away."""
+        """End: wake all waiting viewers."""
         with self._arrived:
             self._closed = True
             self._arrived.notify_all()

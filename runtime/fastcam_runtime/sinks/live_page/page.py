@@ -28,27 +28,27 @@ logger = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
 SILENT_SECONDS = 3.0
 SILENT_PICTURES = 3
-"""How long, and how many pictures of the rate so far, may be missing before the page tells so."""
+"""The page reports a silent source after both this time and this many frame periods without a picture."""
 VIEWERS_LIMIT = 8
 _BOUNDARY = "picture"
 _STREAM_BUFFER = 131072
-"""Bytes on the way to a viewer: few, so that a slow one sees the newest picture and not a queue."""
+"""Send buffer in bytes. It is small, so that a slow viewer gets the latest picture and not a backlog."""
 _REPEAT_SECONDS = 5.0
 _JSON = "application/json"
 
 
 class LivePage(Sink):
-    """A web page with the pictures as they come, what is known about them, and the controls.
+    """A web page with the live picture, its status and the controls.
 
     `write` copies the picture and returns; encoding and sending happen in the viewers' threads.
 
     Args:
         uri: `http://host:port`; without a host, only this machine can open the page.
-        controls: What the page's buttons change.
-        token: A password that the page is opened with once, as `/?token=…`.
+        controls: Changed by the page's buttons.
+        token: The password. Opening `/?token=…` once sets a cookie.
 
     Raises:
-        SinkError: the address cannot be listened on.
+        SinkError: The server cannot listen on the address.
     """
 
     interactive: ClassVar[bool] = True
@@ -92,7 +92,7 @@ class LivePage(Sink):
     def _send_page(self, request: Request, connection: socket.socket) -> None:
         cookie = self._access.cookie_for(request)
         if cookie is not None:
-            # Away from the address line, where the token would be read over a shoulder.
+            # Redirect, so that the token does not stay visible in the address bar.
             away = {"Location": "/", "Set-Cookie": cookie}
             send(connection, b"", "text/plain", HTTPStatus.SEE_OTHER, away)
             return
@@ -101,7 +101,7 @@ class LivePage(Sink):
 
     def _send_stream(self, request: Request, connection: socket.socket) -> None:
         if not self._viewers.acquire(blocking=False):
-            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, f"{VIEWERS_LIMIT} are watching already")
+            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, f"{VIEWERS_LIMIT} viewers are connected already")
         try:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _STREAM_BUFFER)
             connection.settimeout(SEND_SECONDS)
@@ -109,7 +109,7 @@ class LivePage(Sink):
             connection.sendall(head(HTTPStatus.OK, kind) + f"--{_BOUNDARY}\r\n".encode())
             shown = 0
             while not self._latest.closed:
-                # The last picture again where none comes, to notice a viewer that is gone.
+                # Without a new picture, send the last one again: that detects a viewer that has disconnected.
                 latest = self._latest.jpeg(shown, _REPEAT_SECONDS) or self._latest.jpeg(shown - 1, 0)
                 if latest is not None:
                     shown, jpeg = latest
@@ -146,7 +146,7 @@ class LivePage(Sink):
         self._send_status(request, connection)
 
     def _change(self, changes: dict[str, Any]) -> None:
-        """Make all changes, or none if one is refused."""
+        """Apply all changes, or none if one is invalid."""
         choice = changes.get("class")
         choice = None if choice is None else str(choice)
         if "view" in changes:
@@ -160,7 +160,7 @@ class LivePage(Sink):
             self._controls.set_paused(changes["paused"])
 
     def _state(self) -> dict[str, object]:
-        """What the page shows beside the picture."""
+        """What the page shows besides the picture."""
         status = self._latest.status or Status(frame=-1)
         width, height = self._latest.size
         silent = self._silent_seconds(status)
@@ -182,7 +182,7 @@ class LivePage(Sink):
         }
 
     def _silent_seconds(self, status: Status) -> int | None:
-        """Whole seconds without a picture, where several are overdue: a camera that is gone; else None."""
+        """Whole seconds without a picture if several are overdue, as when a camera is lost; else None."""
         fps = finite(status.fps)
         if not fps or self._controls.paused:
             return None
@@ -198,7 +198,7 @@ _CHANGES: dict[str, tuple[type, ...]] = {
 
 
 def _parse_changes(body: bytes) -> dict[str, Any]:
-    """The object in `body`, every key known and every value of its type."""
+    """The JSON object in `body`, with its keys and types checked."""
     try:
         changes = json.loads(body)
     except (ValueError, RecursionError):
@@ -208,14 +208,14 @@ def _parse_changes(body: bytes) -> dict[str, Any]:
     for key, value in changes.items():
         if key not in _CHANGES:
             raise SinkError(f"no control {key[:40]!r}; there are {', '.join(_CHANGES)}")
-        # To Python a yes or no is a number too.
+        # In Python, bool is a subclass of int.
         if not isinstance(value, _CHANGES[key]) or (isinstance(value, bool) and bool not in _CHANGES[key]):
             raise SinkError(f"{key} cannot be {json.dumps(value)[:40]}")
     return changes
 
 
 def _is_gone(connection: socket.socket) -> bool:
-    """Whether the client has ended the connection; whatever else it sends is passed over."""
+    """Whether the client has disconnected; other data from it is discarded."""
     connection.setblocking(False)
     try:
         return not connection.recv(4096)
@@ -226,13 +226,13 @@ def _is_gone(connection: socket.socket) -> bool:
 
 
 def _part(jpeg: bytes) -> bytes:
-    # The boundary comes right behind its picture: a browser shows a part only once it has seen the end of it.
+    # The boundary follows its picture at once: a browser shows a part only when it has seen the end of it.
     fields = f"Content-Type: image/jpeg\r\nContent-Length: {len(jpeg)}\r\n\r\n"
     return fields.encode() + jpeg + f"\r\n--{_BOUNDARY}\r\n".encode()
 
 
 def _policy(page: str) -> str:
-    """A content security policy that lets the page run its own script and style, and load from here only."""
+    """A content security policy: only the page's own script and style, and resources from this server."""
     sources = {
         kind: " ".join(
             f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
@@ -261,12 +261,12 @@ def _address(uri: str) -> tuple[str, int]:
 
 
 def _reachable(host: str) -> str:
-    """An address to open in a browser; for a page on every interface, that of the network's."""
+    """A host name for the browser; for a page on all interfaces, this machine's address in the network."""
     if host not in ("0.0.0.0", "::"):
         return f"[{host}]" if ":" in host else host
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            # Nothing is sent: the system only looks up which interface would be used.
+            # Sends nothing: the system only chooses the interface.
             probe.connect(("192.0.2.1", 9))
             return str(probe.getsockname()[0])
         except OSError:
@@ -277,6 +277,6 @@ def _announce(url: str, host: str, token: str | None) -> None:
     if host in (LOOPBACK, "localhost", "::1"):
         logger.info("live page at %s (this machine only; http://0.0.0.0:PORT opens it to the network)", url)
     elif token is None:
-        logger.warning("live page at %s (open to everybody on the network; --token asks for a password)", url)
+        logger.warning("live page at %s (open to everybody on the network; set a password with --token)", url)
     else:
-        logger.info("live page at %s?token=… (open to the network, with the token)", url)
+        logger.info("live page at %s?token=… (open to the network, with this token)", url)

@@ -111,7 +111,7 @@ def test_a_picture_is_not_replaced_by_the_first_of_many(
     picture.write_bytes(b"mine")
     assert main(["run", str(graft), str(clip), str(picture), "--threads", "1"]) == 2
     told = capsys.readouterr()
-    assert "holds one picture, and the input has more" in told.err
+    assert "holds one picture, but the input has more" in told.err
     assert "keep.png: " not in told.out
     assert picture.read_bytes() == b"mine"
 

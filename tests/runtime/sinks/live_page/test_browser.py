@@ -94,7 +94,7 @@ def test_no_class_is_asked_for_where_none_can_be_chosen(chromium: Chromium) -> N
     try:
         sink.write(np.zeros((48, 64, 3), np.uint8), Status(0))
         tab = chromium.open(sink.url)
-        tab.wait("document.getElementById('note')?.textContent === 'The file has no class maps.'")
+        tab.wait("document.getElementById('note')?.textContent === 'This model has no class maps.'")
         assert not tab.evaluate("document.getElementById('class').checkVisibility()")
     finally:
         sink.close()
@@ -104,9 +104,9 @@ def test_pause_and_go_on(chromium: Chromium, loop: Loop) -> None:
     tab = chromium.open(loop.url)
     tab.wait("document.getElementById('connection')?.dataset.state === 'live'")
     tab.click(button("Pause"))
-    tab.wait(f"{button('Go on')} && !document.getElementById('held').hidden")
+    tab.wait(f"{button('Resume')} && !document.getElementById('held').hidden")
     assert loop.controls.paused
-    tab.click(button("Go on"))
+    tab.click(button("Resume"))
     tab.wait(f"{button('Pause')} && document.getElementById('held').hidden")
     assert not loop.controls.paused
 

@@ -100,7 +100,7 @@ def test_number_of_viewers_is_bounded_and_freed(loop: Loop) -> None:
     assert {viewer.status for viewer in viewers} == {200}
     answer = loop.send(b"GET /stream.mjpg HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert status_of(answer) == 503
-    assert b"8 are watching already" in answer
+    assert b"8 viewers are connected already" in answer
     assert loop.request("GET", "/status")[0].status == 200
     viewers.pop().close()
 
@@ -315,7 +315,7 @@ def test_token_is_asked_for_everywhere() -> None:
         assert loop.request("GET", "/status?token=right-token")[0].status == 200
     finally:
         loop.close()
-    with pytest.raises(SinkError, match="the token may hold"):
+    with pytest.raises(SinkError, match="the token must be"):
         Loop(token="")
 
 
@@ -358,7 +358,7 @@ def test_listens_on_this_machine_unless_a_host_is_given(caplog: pytest.LogCaptur
             assert sink.url in caplog.text
         caplog.clear()
         LivePage("http://0.0.0.0:0", Controls(("overlay",)), token="hidden").close()
-        assert "with the token" in caplog.text
+        assert "with this token" in caplog.text
         assert "hidden" not in caplog.text
 
 
