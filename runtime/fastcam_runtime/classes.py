@@ -1,4 +1,4 @@
-"""Which class is meant: by its index, its label, or a part of its label that no other has."""
+"""Classes: what the scores of a network say about them, and which one a user means."""
 
 from __future__ import annotations
 
@@ -12,6 +12,62 @@ from .errors import FastcamError, closest
 from .image import Array
 
 _SHOWN = 8
+"""Candidates named in a message."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The class with the highest score, whichever one is explained."""
+
+    index: int
+    label: str
+    score: float
+    """Its probability, 0…1."""
+
+
+def are_class_scores(shape: Sequence[int | str | None]) -> bool:
+    """Whether an output of this shape has one value per class: C, C×1×1 or 1×C without the batch.
+
+    A segmentation has one per pixel, a detector one per box. A free dimension counts as larger than 1,
+    because the number of boxes varies.
+    """
+    return sum(size != 1 for size in shape) <= 1
+
+
+def class_count(shape: Sequence[int | str | None]) -> int | None:
+    """How many classes a scores output has; None if the file leaves it free or has no class scores."""
+    sizes = [size for size in shape[1:] if isinstance(size, int)]
+    known = bool(sizes) and len(sizes) == len(shape) - 1
+    return math.prod(sizes) if known and are_class_scores(sizes) else None
+
+
+def tells_classes(declared: Sequence[int | str | None], found: Array) -> bool:
+    """Whether the scores of one picture are of classes.
+
+    Args:
+        declared: The shape that the file gives its scores, empty where it gives none.
+        found: The scores, without the batch.
+    """
+    shape = declared[1:] if declared else found.shape
+    return found.dtype.kind == "f" and are_class_scores(shape)
+
+
+def probability(scores: Array, index: int, scores_are: str) -> float:
+    """The probability of a class, 0…1: its softmax, or for a single logit, yes or no, the sigmoid.
+
+    Args:
+        scores: The scores of all classes.
+        index: The class.
+        scores_are: `logits` or `probabilities`, as the metadata say.
+    """
+    if scores_are == "probabilities":
+        return float(scores[index])
+    if scores.size == 1:
+        return (1 + math.tanh(float(scores[0]) / 2)) / 2  # the sigmoid, in a form that cannot overflow
+    # Relative to the best score, so that exp cannot overflow.
+    odds = np.subtract(scores, scores.max(), dtype=np.float64)
+    np.exp(odds, out=odds)
+    return float(odds[index] / odds.sum())
 
 
 class ClassError(FastcamError):
@@ -21,11 +77,11 @@ class ClassError(FastcamError):
 def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> int:
     """The index of a class.
 
-    A text is taken as a label, then as an index, then as a part of one label, upper and lower case alike.
+    A text is taken as a label, then as an index, then as a part of one label, ignoring case.
 
     Args:
         choice: Index or text.
-        labels: The labels, in the order of the scores; may be empty. What is beyond `count` names no class.
+        labels: The labels, in the order of the scores; may be empty. Labels beyond `count` are ignored.
         count: How many classes there are; None if the file does not say.
 
     Raises:
@@ -61,58 +117,3 @@ def _by_part(text: str, labels: Sequence[str]) -> int:
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise ClassError(f"class {text!r} could be {shown}{more}")
     return found[0]
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """The class with the highest score, whichever one is explained."""
-
-    index: int
-    label: str
-    score: float
-    """Its probability, 0…1."""
-
-
-def are_class_scores(shape: Sequence[int | str | None]) -> bool:
-    """Whether an output of this shape has one value per class: C, C×1×1 or 1×C without the batch.
-
-    A segmentation has one for every place, a detector for every box; a dimension that is free counts as such,
-    though there may be one box in a picture.
-    """
-    return sum(size != 1 for size in shape) <= 1
-
-
-def class_count(shape: Sequence[int | str | None]) -> int | None:
-    """The classes of a scores output; None where the file leaves them free, and where it has none."""
-    sizes = [size for size in shape[1:] if isinstance(size, int)]
-    known = bool(sizes) and len(sizes) == len(shape) - 1
-    return math.prod(sizes) if known and are_class_scores(sizes) else None
-
-
-def tells_classes(declared: Sequence[int | str | None], found: Array) -> bool:
-    """Whether the scores of one picture are of classes.
-
-    Args:
-        declared: The shape that the file gives its scores, empty where it gives none.
-        found: The scores, without the batch.
-    """
-    shape = declared[1:] if declared else found.shape
-    return found.dtype.kind == "f" and are_class_scores(shape)
-
-
-def probability(scores: Array, index: int, scores_are: str) -> float:
-    """The probability of a class, 0…1: its softmax, or for a single logit, yes or no, the sigmoid.
-
-    Args:
-        scores: The scores of all classes.
-        index: The class.
-        scores_are: `logits` or `probabilities`, as the metadata say.
-    """
-    if scores_are == "probabilities":
-        return float(scores[index])
-    if scores.size == 1:
-        return (1 + math.tanh(float(scores[0]) / 2)) / 2  # the sigmoid, in a form that cannot overflow
-    # The logarithms of each class's odds to the best one.
-    odds = np.subtract(scores, scores.max(), dtype=np.float64)
-    np.exp(odds, out=odds)
-    return float(odds[index] / odds.sum())

@@ -20,7 +20,7 @@ DOMAIN = "fastcam"
 METADATA_KEY = "fastcam"
 FORMAT_VERSION = 1
 NODE_PREFIX = "fastcam/"
-"""Every grafted node's name starts with it, so that the branch can be told from the network."""
+"""The names of all grafted nodes start with it, to tell them from the nodes of the network."""
 
 MAP = "saliency_map"
 LOVI = "saliency_lovi"
@@ -94,7 +94,7 @@ PREPROCESS: Mapping[str, Preprocess] = {
 }
 
 RESIZE = ("stretch", "crop", "letterbox")
-"""How a frame of another shape meets the input: squeezed whole, its centre, or whole with bars."""
+"""How a frame is fitted to the input: squeezed whole, only its centre, or whole with bars."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,9 @@ class Metadata:
     labels: tuple[str, ...] = ()
     source_sha256: str = ""
     approximation: str = ""
-    """What the maps leave out of the method to be cheaper, in words; empty for the exact ones."""
+    """What the maps leave out of the method to be cheaper, in words; empty if they are exact."""
     prepared: str = ""
-    """The release of onnxruntime and the kind of processor that the file was laid out for; empty for any."""
+    """The device that the file was laid out for: onnxruntime's release and the processor; empty for any."""
     version: int = FORMAT_VERSION
 
     def to_json(self) -> str:
@@ -147,7 +147,7 @@ class Metadata:
 
     @classmethod
     def of_file(cls, path: Path, text: str) -> Metadata:
-        """`from_json` for what a file holds; what is wrong with it is told with the file's name."""
+        """`from_json` for the metadata of a file; errors name the file."""
         try:
             return cls.from_json(text)
         except ModelError as error:
@@ -174,7 +174,7 @@ class Metadata:
             metadata: Metadata = _build(cls, fields)
         except ModelError:
             raise
-        except Exception as error:  # any text may stand there, and fail in any way
+        except Exception as error:  # the text can be anything, and can fail in any way
             raise ModelError(f"the file's '{METADATA_KEY}' metadata is damaged: {error!r}") from error
         return metadata
 

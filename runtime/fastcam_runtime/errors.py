@@ -1,4 +1,4 @@
-"""The one exception family: everything a user can cause, worded so that one line is enough."""
+"""The exceptions for everything that a user can cause. Each message fits on one line."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 
 class FastcamError(Exception):
-    """A mistake or a condition that the user can mend. The command line prints it and exits with 2."""
+    """An error that the user can fix. The command line prints its message and exits with code 2."""
 
 
 class ModelError(FastcamError):
-    """The model file cannot be used: missing, broken, not grafted, or of an unexpected form."""
+    """The model file cannot be used: missing, damaged, not grafted, or of an unexpected kind."""
 
 
 class SourceError(FastcamError):
@@ -29,15 +29,15 @@ def closest(name: str, candidates: Iterable[str], most: int = 3) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What onnx or onnxruntime say of an error, in one line."""
+    """The first line of an error message: onnx and onnxruntime put the reason there."""
     return _lines(error)[0]
 
 
 def last_line(error: BaseException) -> str:
-    """The same of what says first where in its code it was, and at last what is wrong, as OpenCV does."""
+    """The last line of an error message: OpenCV names its own source file first and the reason last."""
     return _lines(error)[-1]
 
 
 def _lines(error: BaseException) -> list[str]:
-    """What an error says; its kind where it says nothing."""
+    """The lines of an error message that are not blank; the name of its type if there are none."""
     return [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]

@@ -42,7 +42,7 @@ class Explainer:
     Args:
         path: A file made by `fastcam export` (.onnx, or .ort converted from it).
         threads: Threads for one frame; by default the physical cores, four at most.
-        provider: `auto`, `cpu`, `cuda`…: see `fastcam_runtime.providers`.
+        provider: `auto`, `cpu`, `cuda`…: see `fastcam_runtime.model.providers`.
         outputs: Words of `contract.OUTPUTS`; only these maps are computed. None: all that the file has.
         compiled: Use the compiled kernels where they were built.
 
@@ -102,6 +102,8 @@ class Explainer:
         scores = next(value for value in session.get_outputs() if value.name == self.metadata.scores)
         self._scores_shape = scores.shape
         self._class_count: int | None = None
+        self._indices: dict[int | str, int] = {}
+        """The classes asked for so far: a search through 1,000 labels is not repeated for every frame."""
         count = class_count(scores.shape)
         if count is not None:
             self._set_class_count(count)
@@ -174,7 +176,11 @@ class Explainer:
                 f"no class can be chosen: {self.model.path} has no class maps; export it again with "
                 f"--outputs {outputs}"
             )
-        return find_class(choice, self.labels, self._class_count or len(self.labels) or None)
+        index = self._indices.get(choice)
+        if index is None:
+            index = find_class(choice, self.labels, self._class_count or len(self.labels) or None)
+            self._indices[choice] = index
+        return index
 
     def prediction(self, explanation: Explanation) -> Prediction | None:
         """What the network said about the frame of an explanation; None without class scores."""
@@ -190,9 +196,10 @@ class Explainer:
         return self.labels[index] if index < len(self.labels) else str(index)
 
     def _set_class_count(self, count: int) -> None:
-        """Take how many classes there are, from the file or, where that leaves it free, from a frame."""
+        """Set how many classes there are: from the file, or from a frame if the file leaves them free."""
         if count != self._class_count:
             self._class_count = count
+            self._indices.clear()
             if self.labels and len(self.labels) != count:
                 logger.warning(
                     "%s: %d labels for %d classes, so names may be wrong; export it with its own labels",
@@ -223,7 +230,7 @@ class Explainer:
                 feed[self.metadata.image.name] = np.repeat(tensor, len(classes), axis=0)
             feed[contract.CLASS_INPUT] = np.array(classes, np.int64)
             arrays = _call(session, names, feed)
-            # What does not depend on the class is there once.
+            # Outputs that do not depend on the class have one item only.
             return [
                 dict(zip(names, (a[min(i, len(a) - 1)] for a in arrays), strict=True))
                 for i in range(len(classes))
@@ -259,7 +266,7 @@ class Explainer:
 
 
 def _refuse_further_inputs(model: Model, session: ort.InferenceSession) -> None:
-    """What has a default is not among these inputs; the class has one."""
+    """Refuse a model with inputs that nothing can fill. Inputs with a default value are not in this list."""
     known = (model.metadata.image.name, contract.CLASS_INPUT)
     others = [repr(value.name) for value in session.get_inputs() if value.name not in known]
     if others:

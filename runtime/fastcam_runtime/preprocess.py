@@ -1,4 +1,4 @@
-"""From a frame of any size to the network's input tensor, and the geometry that leads back."""
+"""From a frame of any size to the network's input tensor, with the geometry to map it back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Preprocessor:
         resize: `stretch`, `crop` or `letterbox`.
         dtype: Element type of the input: float32, float16, float64 or uint8.
         batch: First dimension of the tensor; the frame goes to item 0.
-        tensors: How many tensors take turns, for a network that still reads one while the next is filled.
+        tensors: How many buffers take turns, so that the network can read one while the next is filled.
     """
 
     def __init__(
@@ -51,14 +51,14 @@ class Preprocessor:
         self._prepare((*size, 3))
 
     def __call__(self, frame: Array) -> tuple[Array, Geometry]:
-        """The input tensor and the geometry. The tensor is overwritten when its turn comes again."""
+        """The input tensor and the geometry. The tensor is overwritten `tensors` calls later."""
         frame = check_frame(frame)
         if frame.shape != self._shape:
             self._prepare(frame.shape)
         self._tensors.rotate(-1)
         tensor, geometry = self._tensors[0], self._geometry
         planes = _planes(self._shrink(geometry.seen.of(frame)), self._order)
-        # cv2 knows no float16: the table's bits are copied as uint16.
+        # cv2.LUT does not support float16: the bits are copied as uint16.
         item = tensor[0].view(self._tables.dtype)
         if self._planar:
             for plane, table, target in zip(planes, self._tables, item, strict=True):
@@ -70,14 +70,14 @@ class Preprocessor:
         return tensor, geometry
 
     def _prepare(self, shape: tuple[int, ...]) -> None:
-        """Have the geometry and the buffers for frames of `shape`, kept until it changes."""
+        """Compute the geometry and allocate the buffers for frames of `shape`."""
         self._geometry = Geometry.lay(
             (shape[0], shape[1]), (self._image.height, self._image.width), self._resize
         )
         seen, placed = self._geometry.seen, self._geometry.placed
         self._shrink = _Shrink((seen.height, seen.width, *shape[2:]), (placed.height, placed.width))
         self._shape = shape
-        # New ones: the old ones hold pictures where bars may be now, and a network may still be reading them.
+        # New buffers: the old ones hold pixels where bars may be now, and the network may still read them.
         self._tensors = deque(np.zeros_like(tensor) for tensor in self._tensors)
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from fastcam_runtime import ClassError, Explainer, FastcamError, ModelError, contract
+from fastcam_runtime import ClassError, Explainer, FastcamError, ModelError, contract, explainer
+from fastcam_runtime.model import grafted
 from support.tiny_grafts import GAIN, LABELS, make_graft, save_graft
 
 SIZE = (32, 48)
@@ -114,6 +115,33 @@ def test_sessions_are_kept_and_bounded(graft: Path) -> None:
     for words in (["lovi"], ["scales"], ["saliency_map"], ["nonclass"]):
         model.session(words)
     assert len(model._sessions) <= 3
+
+
+def test_the_metadata_are_parsed_once_per_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = tuple(f"kind {i}" for i in range(3))
+    path = save_graft(folder / "labels.onnx", labels=labels)
+    parsed, loads = [], json.loads
+    monkeypatch.setattr(json, "loads", lambda text: parsed.append(text) or loads(text))
+    contract.Metadata.from_json.cache_clear()
+    explain = Explainer(path, threads=1, outputs=["cam"])
+    for words in (["lovi"], ["scales"], []):
+        explain.explain(picture(), outputs=words)
+    explain.model.describe()
+    assert explain.labels == labels
+    assert len(parsed) == 1
+
+
+def test_frames_repeat_no_search(graft: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, searched = [], []
+    of, find = grafted.ClassInput.of, explainer.find_class
+    monkeypatch.setattr(grafted.ClassInput, "of", lambda session: looked.append(session) or of(session))
+    monkeypatch.setattr(explainer, "find_class", lambda *found: searched.append(found) or find(*found))
+    explain = Explainer(graft, threads=1, outputs=["cam"])
+    indices = [explain.explain(picture(seed), "blu")[0].index for seed in range(4)]
+    assert indices == 4 * [LABELS.index("blue")]
+    assert (len(looked), len(searched)) == (1, 1)
+    explain.explain(picture(), outputs=["lovi"])
+    assert len(looked) == 2
 
 
 def test_probabilities_are_taken_as_they_are(folder: Path) -> None:

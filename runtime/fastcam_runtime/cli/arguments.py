@@ -1,4 +1,4 @@
-"""Command lines: options that several commands have, and complaints in one line."""
+"""Command lines: options that several commands share, and error messages of one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEGATIVE = re.compile(r"-[\d.]")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one line, as all others; those of sub-commands are of this kind too."""
+    """A parser that reports errors as a `FastcamError` of one line, for sub-commands too."""
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line.
@@ -31,8 +31,7 @@ def parse(parser: Parser, commands: Mapping[str, Parser], argv: Sequence[str]) -
     """Parse a command line whose first word is one of `commands`, the sub-commands of `parser`.
 
     Raises:
-        FastcamError: There is no such option, in which case the message tells the closest one, or anything
-            else is wrong.
+        FastcamError: The command line is wrong. For an unknown option the message names the closest one.
         SystemExit: Help was asked for.
     """
     command = commands.get(argv[0]) if argv else None
@@ -43,12 +42,12 @@ def parse(parser: Parser, commands: Mapping[str, Parser], argv: Sequence[str]) -
     _check(command, words)
     if "--" in words:
         return command.parse_args(words)
-    # An output may stand behind an option; argparse offers that for one command alone, and without `--`.
+    # Outputs may follow options. argparse supports that only without sub-commands and without `--`.
     return command.parse_intermixed_args(words)
 
 
 def _attach_negative(parser: Parser, argv: Sequence[str]) -> list[str]:
-    """`--weights -1,1` as `--weights=-1,1`: argparse would take such a value for an option of its own."""
+    """Turn `--weights -1,1` into `--weights=-1,1`: argparse would take such a value for an option."""
     attached: list[str] = []
     for word in argv:
         option = parser._option_string_actions.get(attached[-1]) if attached else None
@@ -62,21 +61,21 @@ def _attach_negative(parser: Parser, argv: Sequence[str]) -> list[str]:
 def _check(parser: Parser, argv: Sequence[str], where: str = "") -> None:
     """Refuse the first option that `parser` does not know.
 
-    Before argparse looks at it: the value of a mistyped option may pass for an output file, and a mistyped
-    one that is required would be called missing.
+    This runs before argparse, which would take the value of a mistyped option for an output file, and would
+    report a mistyped required option as missing.
     """
     options = parser._option_string_actions
     for word in argv:
         if word == "--":
             return
         name = word.partition("=")[0]
-        # To argparse, too, a word with a space is no option.
+        # Like argparse: a word with a space is not an option.
         if _OPTION.match(name) and " " not in name and name not in options:
             raise FastcamError(f"{name}: no such option{where}{closest(name, options, most=1)}")
 
 
 def refuse_below_one(args: argparse.Namespace, *names: str) -> None:
-    """Refuse a number below 1, naming the option as it is typed; one that was not given is None.
+    """Refuse options with a number below 1; an option that was not given is None.
 
     Raises:
         FastcamError: One of `names` is below 1.
@@ -88,14 +87,16 @@ def refuse_below_one(args: argparse.Namespace, *names: str) -> None:
 
 
 def add_analysis_options(command: argparse.ArgumentParser) -> None:
-    """Where in the network to look."""
+    """Add the options that say which tensors of the network to use."""
     command.add_argument(
         "--taps", default="auto", metavar="NAMES", help="auto, or tensor names, shallow to deep"
     )
     command.add_argument(
-        "--scores", metavar="OUTPUT", help="the output with the class scores, where there are several"
+        "--scores", metavar="OUTPUT", help="the output with the class scores, if there are several"
     )
-    command.add_argument("--input-shape", metavar="N,C,H,W", help="for dimensions that the model leaves free")
+    command.add_argument(
+        "--input-shape", metavar="N,C,H,W", help="sizes for dimensions that the model leaves free"
+    )
 
 
 def parse_size(text: str) -> tuple[int, int]:

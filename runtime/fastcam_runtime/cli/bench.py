@@ -18,7 +18,7 @@ from .output_paths import check_json_path, write_json
 logger = logging.getLogger(__name__)
 
 _WHICH = {"plain": ", without its maps", "grafted": ", with its maps"}
-"""Two variants may be of the same file; a baseline is what the user named."""
+"""Two variants may come from the same file; a baseline is the file that the user named."""
 
 _EXAMPLES = """\
 Without --baseline the file is compared with itself, its maps taken out.
@@ -96,7 +96,7 @@ def _text(report: dict[str, Any]) -> str:
 
 
 def _frames(inputs: Mapping[str, Sequence[int]]) -> int:
-    """How many pictures a run takes: a network may want no fewer than its fixed batch."""
+    """How many pictures one run takes: the fixed batch of the network, else 1."""
     return next((shape[0] for shape in inputs.values() if len(shape) == 4), 1)
 
 

@@ -31,9 +31,9 @@ def add_parser(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what there is to know of a model."""
+    """Print the description of a model."""
     path = Path(args.model)
-    # What is wrong with a file can be told on a device too.
+    # A damaged file is reported on a device too, without the exporter.
     file = None if _names_torch_model(args.model) else _summarize(path)
     if file is not None and METADATA_KEY in file.metadata:
         print(describe_graft(path, file))

@@ -22,11 +22,11 @@ _EXPORT_COMMANDS = {
     "tune": "find the best maps that cost no more than a budget on this device",
     "quantize": "write the int8 form of a network, and how far the two agree",
 }
-"""Commands of the package for workstations."""
+"""The commands of `fastcam_export`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code (0, 2 for a user's mistake, 130 after Ctrl-C)."""
+    """Run the command line; returns the exit code (0; 2 for an error of the user; 130 after Ctrl-C)."""
     argv = sys.argv[1:] if argv is None else list(argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -39,11 +39,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of our output has gone; Python would complain again when it flushes at exit.
+        # The reader of our output has gone. Python would fail again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        # A folder that may not be looked into, a name that is too long: wherever a path is first touched.
+        # A folder without permission, a name that is too long: found wherever a path is first used.
         where = f"{error.filename}: " if error.filename else ""
         print(f"fastcam: error: {where}{error.strerror or error}", file=sys.stderr)
         return 2

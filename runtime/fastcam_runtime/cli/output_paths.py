@@ -17,10 +17,10 @@ from ..sources.files import IMAGE_SUFFIXES
 
 
 def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Path]) -> None:
-    """Refuse an output that is one of the inputs: a file, a folder, an image in it, or an image's folder.
+    """Refuse outputs that would overwrite an input: a file, a folder, an image in it, or an image's folder.
 
     Raises:
-        SinkError: An output would replace what is read, or lie among it; or it is named twice.
+        SinkError: An output would replace an input or lie among the inputs, or it is named twice.
     """
     read = [path for text in inputs for path in _places(str(text))]
     seen = set()
@@ -37,7 +37,7 @@ def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Pat
 
 
 def _replaces(output: Path, read: Iterable[Path]) -> bool:
-    """Whether `output`, or what a pattern such as `frames/%04d.png` makes of some number, is in `read`."""
+    """Whether `output`, or a name that a pattern such as `frames/%04d.png` can produce, is in `read`."""
     if output.exists():
         status = output.stat()
         return any(os.path.samestat(status, other.stat()) for other in read)
@@ -49,7 +49,7 @@ def _replaces(output: Path, read: Iterable[Path]) -> bool:
 
 
 def _places(text: str) -> list[Path]:
-    """The files and folders that an input names, as far as they exist."""
+    """The existing files and folders that an input names."""
     if "://" in text:
         return []
     path = Path(text).expanduser()
@@ -62,9 +62,9 @@ def _places(text: str) -> list[Path]:
 
 
 def _with_folders(images: Iterable[Path]) -> list[Path]:
-    """The images that exist, and the folders that they lie in, also behind a link.
+    """The images that exist and their folders, with symbolic links resolved.
 
-    Pictures keep their names in a folder, so there an image would be replaced by what is drawn on it.
+    A folder sink keeps the names of the images, so it would overwrite them in their own folder.
     """
     found = [image for image in images if image.exists()]
     behind = {image.resolve().parent for image in found if image.is_symlink()}
@@ -72,7 +72,7 @@ def _with_folders(images: Iterable[Path]) -> list[Path]:
 
 
 def check_json_path(path: Path) -> None:
-    """Refuse a place that a report cannot be written to, before the work that it reports on.
+    """Refuse a path that a report cannot be written to, before the work starts.
 
     Raises:
         SinkError: The folder cannot be made or written to, or `path` is a folder or a file of another kind.
@@ -85,7 +85,7 @@ def check_json_path(path: Path) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a report, whole or not at all, and its folder if there is none."""
+    """Write a report atomically; its folder is created if it is missing."""
     prepare_folder(path.parent, str(path))
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    write_whole(path, text.encode(errors="replace"))  # a file's name may be no UTF-8
+    write_whole(path, text.encode(errors="replace"))  # a file's name may not be UTF-8

@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 _DEFAULT_FPS = 30.0
 _PHOTOS_FPS = 1.0
-"""Rates of a recording where the source has none."""
+"""Frame rates of a recording if the source has none."""
 _LONGEST_LABEL = 80
 
 _DESCRIPTION = f"""\
@@ -92,7 +92,7 @@ def add_parser(commands: Any) -> None:
         "--class",
         dest="class_choice",
         metavar="NAME|INDEX",
-        help="the class to explain (the best one); overlay, map and side then show its map",
+        help="the class to explain (default: the best one); overlay, map and side then show its map",
     )
     show.add_argument("--alpha", type=float, default=0.5, help="share of the map in the picture, 0…1 (0.5)")
     show.add_argument(
@@ -112,15 +112,19 @@ def add_parser(commands: Any) -> None:
     frames.add_argument(
         "--fps",
         type=float,
-        help="rate of a camera; what is faster loses frames; "
+        help="frame rate asked of a camera; if it is faster, frames are dropped; "
         f"photos per second ({PICTURES_PER_SECOND:g} on a screen, {_PHOTOS_FPS:g} in a recording)",
     )
-    frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="turn the frames")
-    frames.add_argument("--loop", action="store_true", help="begin a file again at its end")
-    frames.add_argument("--frames", type=int, metavar="N", help="end after N frames")
+    frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="mirror the frames")
+    frames.add_argument("--loop", action="store_true", help="start a file again at its end")
+    frames.add_argument("--frames", type=int, metavar="N", help="stop after N frames")
     speed = parser.add_argument_group("speed")
     speed.add_argument(
-        "--every", type=int, default=1, metavar="N", help="maps for every Nth frame, not photo (1)"
+        "--every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="compute maps for every Nth frame only; photos always have maps (1)",
     )
     speed.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
     speed.add_argument("--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…")
@@ -142,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         check_json_path(args.json)
     refuse_overwriting([args.model, args.input], [*args.outputs, *([args.json] if args.json else [])])
-    # Drawing has its own thread beside the network's; a pool of more would fight it for the cores.
+    # Drawing runs in its own thread beside the network. OpenCV's pool would compete with it for the cores.
     cv2.setNumThreads(1)
     overlay = Overlay(args.colormap, args.alpha, args.blend, compiled=args.compiled)
     options = LoopOptions(args.every, args.smooth, args.frames, args.caption)
@@ -164,7 +168,7 @@ def run(args: argparse.Namespace) -> int:
         logger.warning("%s: an ORT file cannot be cut, so --every saves nothing", args.model)
     outputs = args.outputs or [_default_output()]
     watched = any(map(is_interactive, outputs))
-    # Whatever was opened is closed if a later one cannot be opened; the loop closes them itself.
+    # If a sink cannot be opened, what was opened before it is closed. Otherwise the loop closes everything.
     with ExitStack() as opened:
         source = opened.enter_context(
             open_source(
@@ -221,12 +225,12 @@ def _setup(args: argparse.Namespace, explainer: Explainer) -> dict[str, object]:
 
 
 def _tell(args: argparse.Namespace, report: RunReport, *, whole: bool) -> None:
-    # The figures first: whoever reads the terminal may go away before the end.
+    # The file comes first: printing fails if the reader of the terminal output has gone.
     if args.json is not None:
         write_json(args.json, report.as_dict())
     last = report.metrics.last
     if report.metrics.frames == 1 and last is not None:
-        if not whole:  # there is no picture to tell of
+        if not whole:  # no picture was finished
             return
         where = ", ".join(uri for uri in args.outputs if "://" not in uri) or without_password(args.input)
         network = last.latency["preprocess"] + last.latency["inference"]
@@ -244,12 +248,12 @@ def _printable(label: str) -> str:
 
 @contextmanager
 def stopped_by_signals(controls: Controls) -> Iterator[None]:
-    """Ask for a stop when a signal says so; a second Ctrl-C ends the process at once."""
+    """Stop the loop on a signal; a second Ctrl-C ends the process at once."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         for taken in signals:
             signal.signal(taken, signal.SIG_DFL if taken == signal.SIGINT else signal.SIG_IGN)
-        # Not here: the thread that was interrupted may hold a lock that this needs.
+        # In a thread of its own: the interrupted thread may hold a lock that `request_stop` needs.
         threading.Thread(target=controls.request_stop, name="fastcam stop", daemon=True).start()
 
     with handled(stop) as signals:

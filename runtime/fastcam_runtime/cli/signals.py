@@ -1,4 +1,4 @@
-"""The signals that end a command: Ctrl-C, SIGTERM, and SIGHUP when the terminal goes."""
+"""The signals that end a command: Ctrl-C, SIGTERM, and SIGHUP when the terminal closes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
 
 @contextmanager
 def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[list[signal.Signals]]:
-    """Give these signals to `handler`, from the main thread; yields those that are.
+    """Handle these signals with `handler`; yields the signals it handles. Call it from the main thread.
 
-    What is ignored already stays ignored: `nohup` and a shell's `&` mean it.
+    A signal that is ignored stays ignored: `nohup` and a shell's `&` rely on that.
     """
     known = [signal.Signals[name] for name in _NAMES if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in known}

@@ -1,4 +1,4 @@
-"""The package for workstations, which a device may well be without."""
+"""The commands of `fastcam_export`, which is usually not installed on a device."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _OF_EXPORT_EXTRA = ("onnx", "onnx_ir", "onnxscript")
 
 
 def import_commands(what: str) -> ModuleType:
-    """The module with the workstation's commands; it is imported only when one of them is chosen.
+    """The module with the exporter's commands, imported only when one of them is used.
 
     Args:
         what: What it is needed for, for the message.
 
     Raises:
-        FastcamError: What it needs is not installed.
+        FastcamError: A package that it needs is not installed.
     """
     try:
         return importlib.import_module("fastcam_export.cli.main")

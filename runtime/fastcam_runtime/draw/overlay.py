@@ -29,7 +29,7 @@ class Overlay:
         compiled: Use the compiled blend where it was built; the picture is the same.
 
     Raises:
-        FastcamError: One of them is not possible.
+        FastcamError: An argument is out of range or unknown.
     """
 
     def __init__(
@@ -101,11 +101,11 @@ class Overlay:
         return self._heat
 
     def _draw_halves(self, base: Array, saliency: Array, geometry: Geometry) -> None:
-        """Half of the frame and half of the map, to half a level: far faster than any other weights."""
+        """Half of the frame and half of the map, rounded to half a level: far faster than other weights."""
         seen, levels = geometry.seen, self._levels_of(saliency, geometry)
         blend_halves = blending.load() if self._compiled else None
         if np.may_share_memory(base, self._picture):
-            base = base.copy()  # the last picture, drawn on once more
+            base = base.copy()  # the caller passed the last picture as the frame
         if blend_halves is None or levels.shape != geometry.frame:
             np.right_shift(base, 1, out=self._picture)
         if blend_halves is not None:
@@ -115,19 +115,19 @@ class Overlay:
             cv2.add(self._picture, self._heat, dst=self._picture)
 
     def _levels_of(self, saliency: Array, geometry: Geometry) -> Array:
-        """The map as bytes, where it lies on the frame."""
-        # As bytes before it grows: the values end up as one of 256 colours either way.
+        """The map as bytes, at the size of the part of the frame that it covers."""
+        # To bytes before enlarging: the values become one of 256 colours in any case.
         small = cv2.convertScaleAbs(geometry.undo(saliency), alpha=255)
         return np.asarray(cv2.resize(small, self._levels.shape[::-1], dst=self._levels))
 
     def _colour(self, levels: Array, colours: Array, geometry: Geometry) -> None:
-        """Put the levels' colours into the heat map's buffer."""
+        """Write the colours of the levels into the buffer of the heat map."""
         packed = cv2.LUT(levels, colours, dst=self._packed)
         pixels = packed.view(np.uint8).reshape(*packed.shape, 4)
         cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR, dst=geometry.seen.of(self._heat))
 
     def _fit(self, geometry: Geometry) -> None:
-        """Have buffers for this geometry, black where nothing will be drawn."""
+        """Allocate buffers for this geometry, black outside of what the network saw."""
         if self._seen == (geometry.frame, geometry.seen):
             return
         self._seen = (geometry.frame, geometry.seen)
@@ -147,7 +147,7 @@ def _check_map(saliency: Array) -> None:
 
 
 def _packed(table: Array) -> Array:
-    """The 256 colours of a BGR table as one number each: looked up in half the time of three."""
+    """The 256 colours of a BGR table as one int32 each: a lookup takes half the time of three channels."""
     colours = np.zeros((256, 4), np.uint8)
     colours[:, :3] = table.reshape(256, 3)
     return colours.view(np.int32).reshape(256, 1)

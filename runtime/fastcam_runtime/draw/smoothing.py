@@ -1,4 +1,4 @@
-"""Temporal smoothing: every frame is normalised by itself, which flickers in a video."""
+"""Temporal smoothing: maps flicker in a video because every frame is normalised by itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Smoother:
     def __call__(self, maps: Mapping[str, Array]) -> Mapping[str, Array]:
         """The smoothed maps, types and shapes unchanged.
 
-        A map that is new, or of a new size, starts anew; so does a pixel whose mean is no number.
+        A map that is new or has a new size starts again; so does a pixel whose mean is not finite.
         """
         if not self._keep:
             return maps
@@ -40,7 +40,7 @@ class Smoother:
         return {name: self._smooth(name, values) for name, values in maps.items()}
 
     def reset(self) -> None:
-        """Forget the past: what comes next is about something else."""
+        """Forget the past, e.g. when the next maps are of another class."""
         self._means.clear()
 
     def _smooth(self, name: str, values: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Measure what a file costs: interleaved rounds, paired differences, everything needed to repeat it."""
+"""Measure what a file costs: interleaved rounds and paired differences, and what is needed to repeat it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from . import system
 
 WARM_UP = 10
 MIN_ROUNDS = 6
-"""Fewer differences cannot say with 95 % certainty where their median lies."""
+"""Fewer differences give no 95 % confidence interval for their median."""
 _FREE_SIZE = 224
-"""Height and width for a network that leaves them free and does not say."""
+"""Height and width for a network that leaves them free."""
 _RESAMPLES = 2000
 
 _DTYPES = {
@@ -128,8 +128,8 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
         FastcamError: The two files do not take the same input.
     """
     if providers.choose(options.provider)[0] == providers.CPU:
-        # The first session pays for the start of onnxruntime and of the kernels: no part of any file's load.
-        # An accelerator may compile for minutes, and is not started in vain.
+        # The first session also starts onnxruntime and loads the kernels, which is not part of a file's load.
+        # An accelerator may compile for minutes, so there it is left out.
         open_session(model, threads=options.threads, provider="cpu", compiled=options.compiled)
     measured = open_variant("grafted", model, options)
     if METADATA_KEY not in measured.session.get_modelmeta().custom_metadata_map:
@@ -171,7 +171,7 @@ def open_variant(name: str, path: Path, options: BenchOptions, data: bytes | Non
 
 
 def measure(variants: Sequence[Variant], rounds: int, progress: Callable[[int], None] | None = None) -> None:
-    """Run every variant once per round, in turned order from round to round; warm-up rounds do not count."""
+    """Run every variant once per round, in alternating order; warm-up rounds do not count."""
     for number in range(-WARM_UP, rounds):
         for variant in variants if number % 2 else reversed(variants):
             variant.run()

@@ -1,8 +1,7 @@
-"""What this process runs on, and the memory that it takes."""
+"""The machine that this process runs on, and the memory that it uses."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import sys
@@ -15,19 +14,12 @@ import onnxruntime as ort
 
 
 def rss_bytes() -> int:
-    """The memory that the process holds now; its peak where the system tells no more."""
+    """The resident memory of the process now; its peak if the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):
         return peak_rss_bytes()
     return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def release_memory() -> None:
-    """Give freed memory back to the system. Left to itself, glibc keeps most of what a closed session had;
-    where the C library is another, nothing is done."""
-    with suppress(OSError, TypeError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def peak_rss_bytes() -> int:

@@ -1,4 +1,4 @@
-"""What a grafted file contains, in words: all that is needed for it is in its metadata."""
+"""The text that `fastcam inspect` prints for a grafted file; everything in it comes from the metadata."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .kernels import describe_kernels
 
 
 def describe_graft(path: Path, file: Summary) -> str:
-    """A table for a person.
+    """Describe a grafted file: one line per fact, then the table of its scales.
 
     Args:
         path: The file.
@@ -23,11 +23,11 @@ def describe_graft(path: Path, file: Summary) -> str:
         ModelError: Its metadata are damaged.
     """
     metadata = Metadata.of_file(path, file.metadata[METADATA_KEY])
-    form = "prepared" if metadata.prepared else "functions" if file.functions else "plain operators"
+    kind = "prepared" if metadata.prepared else "functions" if file.functions else "plain operators"
     pre = metadata.preprocess
     labels = count(len(metadata.labels), "label") if metadata.labels else "no labels"
     lines = [
-        f"{path} is grafted (format {metadata.version}, {form})",
+        f"{path} is grafted (format {metadata.version}, {kind})",
         f"image       {metadata.image.name}  {_image(metadata.image, metadata.taps)}",
         f"preprocess  {pre.order} (x − {_numbers(pre.mean)}) / {_numbers(pre.std)}, {metadata.resize}",
         f"scores      {metadata.scores}  {metadata.scores_are}, {labels}",
@@ -49,7 +49,7 @@ def describe_graft(path: Path, file: Summary) -> str:
 
 def _image(image: ImageInput, taps: Sequence[TapInfo]) -> str:
     text = f"{count(image.channels, 'channel')}, {image.height}×{image.width} {image.layout}"
-    # A scale is as free as the picture.
+    # The size of the picture is free exactly if that of a scale is.
     free = any(side is None for tap in taps for side in tap.shape[2:])
     return f"{text} (of free size: frames are resized to this one)" if free else text
 
@@ -61,7 +61,7 @@ def _weights(path: Path, file: Summary) -> str:
 
 
 def _numbers(values: Sequence[float]) -> str:
-    """As a person would write them: 57.63 is stored with all its binary digits."""
+    """Numbers as people write them: 57.63 is stored with all its binary digits."""
     return f"[{', '.join(f'{value:g}' for value in values)}]"
 
 

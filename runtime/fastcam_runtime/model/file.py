@@ -1,4 +1,4 @@
-"""A model's file: opened, and what it says about itself, on a device that has no onnx package."""
+"""Read a model's file, and what it says about itself, without the onnx package."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Summary:
 
 
 def is_ort(path: Path) -> bool:
-    """Whether a file is in onnxruntime's own format, which nothing here can read or cut."""
+    """Whether a file is in onnxruntime's own format, which only onnxruntime can read."""
     return path.suffix.lower() == ".ort"
 
 
@@ -79,7 +79,7 @@ def _stored_in(tensor: memoryview) -> str:
 
 
 def summarize_file(path: Path) -> Summary:
-    """`summarize` for a file; what is wrong with it is told with its name."""
+    """`summarize` for a file; errors name the file."""
     return from_file(path, summarize)
 
 
@@ -93,7 +93,7 @@ def read_model(path: Path) -> bytes:
 
 
 def map_model(path: Path) -> mmap.mmap:
-    """A model's file as memory that is read when it is looked at: most of it is weights, which few look at.
+    """A model's file, memory-mapped: most of it is weights, which are rarely read.
 
     Raises:
         ModelError: There is none, with the closest names in its folder; or it cannot be read or is empty.
@@ -115,7 +115,7 @@ def map_model(path: Path) -> mmap.mmap:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a name that onnx and onnxruntime cannot take: what they say does not mention the name."""
+    """Refuse a name that onnx and onnxruntime cannot open: their own message does not mention it."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -123,11 +123,11 @@ def check_name(path: Path) -> None:
 
 
 def from_file(path: Path, read: Callable[[memoryview], _T]) -> _T:
-    """What `read` makes of a model's file; what it finds wrong is told with the file's name."""
+    """The result of `read` on a model's file; errors name the file."""
     model = map_model(path)
     try:
         return read(memoryview(model))
     except ModelError as error:
-        # A photo is not a damaged model, whatever its bytes happen to mean.
+        # A photo is not a damaged model, even if some of its bytes parse.
         what = error if model[:1] == _FIRST_BYTE else "not an ONNX model"
         raise ModelError(f"{path}: {what}") from error

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -11,7 +13,6 @@ import onnxruntime as ort
 
 from .. import contract
 from ..errors import ModelError
-from ..measure.system import release_memory
 from .file import Summary, is_ort, summarize_file
 from .ort_format import summarize_ort
 from .pruning import cut_file, is_saliency_output
@@ -155,3 +156,12 @@ def _by_word(maps: Sequence[str]) -> dict[str, list[str]]:
         for word in contract.OUTPUTS
     }
     return {word: names for word, names in found.items() if names}
+
+
+def release_memory() -> None:
+    """Give freed memory back to the system: glibc keeps most of what a closed session held.
+
+    A no-op with any other C library.
+    """
+    with suppress(OSError, TypeError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

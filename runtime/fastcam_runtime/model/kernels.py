@@ -1,4 +1,4 @@
-"""Which form of a file's maps runs here: compiled kernels, or the standard operators of its functions."""
+"""What computes the maps of a file here: compiled kernels, or the standard operators of its functions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ STANDARD = "standard operators"
 
 
 def describe_kernels(file: Summary, *, compiled: bool, on_cpu: bool) -> str:
-    """One line for people: what computes the maps of a file, and why no compiled kernels where none do.
+    """One line: what computes the maps of a file, and if no compiled kernels do, why.
 
     Args:
         file: What the file says of itself.
         compiled: Whether compiled kernels are wanted.
-        on_cpu: Whether the processor itself computes.
+        on_cpu: Whether the CPU runs the network.
 
     Raises:
         ModelError: The file's metadata are damaged.

@@ -1,4 +1,4 @@
-"""What a file in onnxruntime's own format says about itself: nothing else can read it."""
+"""What an ORT file says about itself; only onnxruntime can read this format."""
 
 from __future__ import annotations
 

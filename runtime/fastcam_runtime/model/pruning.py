@@ -23,7 +23,7 @@ _TENSOR_NAME = 8
 
 
 def is_saliency_output(name: str) -> bool:
-    """Whether the contract names an output of a grafted file so."""
+    """Whether this is the name of a saliency output in a grafted file."""
     scale = name.removeprefix(SCALE_PREFIX)
     return name in (MAP, LOVI, CAM, FASTCAM, NONCLASS) or (scale != name and scale.isdigit())
 
@@ -53,7 +53,7 @@ def cut(model: bytes | memoryview, keep: Collection[str] = ()) -> bytes:
 
 
 def cut_file(path: Path, keep: Collection[str] = ()) -> bytes:
-    """`cut` for a file; what is wrong with it is told with its name."""
+    """`cut` for a file; errors name the file."""
     return from_file(path, lambda model: cut(model, keep))
 
 
@@ -61,7 +61,7 @@ def cut_file(path: Path, keep: Collection[str] = ()) -> bytes:
 class _Node:
     name: str
     inputs: frozenset[str]
-    """What it reads, in the bodies of its subgraphs too."""
+    """The values it reads, also in its subgraphs."""
     outputs: frozenset[str]
 
     @property
@@ -105,7 +105,7 @@ def _cut_graph(graph: memoryview, keep: frozenset[str]) -> list[memoryview]:
     dropped = {name for name in outputs if is_saliency_output(name) and name not in keep}
     needed = _needed(list(nodes.values()), outputs - dropped)
     gone = {i for i, node in nodes.items() if node.grafted and needed.isdisjoint(node.outputs)}
-    # Only what a dropped node touched can have become useless: all else is the network's own business.
+    # Only what a dropped node used can have become useless; everything else belongs to the network.
     touched = {CLASS_INPUT}.union(*(nodes[i].inputs | nodes[i].outputs for i in gone))
     useless = touched - (outputs - dropped).union(*(n.inputs for i, n in nodes.items() if i not in gone))
 

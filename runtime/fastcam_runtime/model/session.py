@@ -1,4 +1,4 @@
-"""Open onnxruntime sessions, with every way that can fail put into one line."""
+"""Open onnxruntime sessions; every failure becomes an error message of one line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 _FINDS_WEIGHTS = (1, 21)
 """The release of onnxruntime that knows this entry for weights on the CPU."""
 _THREADS_PER_CORE = 8
-"""More than this is a slip of the finger: every one of them waits for all others, many times per run."""
+"""More than this is a typing error: all threads wait for each other many times per run."""
 
 
 def default_threads() -> int:
@@ -70,7 +70,7 @@ def open_session(
     """
     _check_threads(threads)
     chosen = list(providers.choose(provider))
-    map_model(path).close()  # refuses in our words what cannot be one
+    map_model(path).close()  # a missing or unreadable file gets our message
     model = str(path) if data is None else data
     if chosen != [providers.CPU]:
         session = _start_accelerator(model, _options(path, data, threads), chosen)
@@ -112,12 +112,12 @@ def _options(path: Path, data: bytes | None, threads: int | None) -> ort.Session
 def _start_accelerator(
     model: str | bytes, options: ort.SessionOptions, chosen: list[str]
 ) -> ort.InferenceSession | None:
-    """A session on the first of the providers; None where that one does not start."""
+    """A session on the first provider; None if that one does not start."""
     try:
         session = ort.InferenceSession(model, options, providers=chosen)
     except Exception:  # of a dozen types; if the model is at fault, the CPU will refuse it too
         return None
-    # onnxruntime itself may have gone on to the next one, which would be without compiled kernels.
+    # onnxruntime itself may have fallen back to the CPU, but without compiled kernels.
     return session if session.get_providers()[0] == chosen[0] else None
 
 
@@ -138,7 +138,7 @@ def _refuse_without_weights(path: Path, data: bytes | None) -> None:
 
 
 def _check_threads(threads: int | None) -> None:
-    """Refuse what is no number of threads, or so many that they would only wait for each other."""
+    """Refuse anything but a number of threads from 1 to 8 per core."""
     if threads is None:
         return
     if not isinstance(threads, int):
@@ -151,7 +151,7 @@ def _check_threads(threads: int | None) -> None:
 
 
 def describe(session: ort.InferenceSession, path: Path, file: Summary, *, compiled: bool) -> str:
-    """One line: which file runs where, on how many threads, and in which form."""
+    """One line: which file runs where, on how many threads, and what computes its maps."""
     options: Any = session.get_session_options()
     provider = session.get_providers()[0]
     line = f"{path.name} on {providers.short_name(provider)}, {count_threads(options.intra_op_num_threads)}"

@@ -23,18 +23,18 @@ __all__ = ["find_function", "library_path", "operators", "register", "status", "
 _LIBRARY = Path(__file__).with_name("fastcam_ops" + (".dll" if sys.platform == "win32" else ".so"))
 
 _refusal: str | None = None
-"""Why onnxruntime did not load the library the last time; empty where it did, None if it was never asked."""
+"""Why onnxruntime did not load the library the last time; empty if it did, None if it was never tried."""
 
 
 def library_path() -> Path | None:
-    """The library, or None where none was built."""
+    """The path of the library, to register it in a program of your own; None if it was not built."""
     return _LIBRARY if _LIBRARY.is_file() else None
 
 
 def find_function(name: str) -> Any | None:
-    """A function that the library exports beside the operators, to be called through ctypes.
+    """A function of the library, to be called through ctypes.
 
-    None where no library was built, or one for another machine, or one of an older version without it.
+    None if there is no library, or if it was built for another machine or from an older version.
     """
     path = library_path()
     try:
@@ -44,7 +44,7 @@ def find_function(name: str) -> Any | None:
 
 
 def operators() -> frozenset[str]:
-    """The functions that the library has kernels for; none where onnxruntime would not load it."""
+    """The functions that the library has kernels for; none if onnxruntime does not load it."""
     function = None if _why_refused() else find_function("fastcam_operator")
     if function is None:
         return frozenset()
@@ -54,10 +54,15 @@ def operators() -> frozenset[str]:
 
 
 def register(options: ort.SessionOptions) -> bool:
-    """Offer the kernels to the session made with `options`. Call it once for each `SessionOptions`.
+    """Let the sessions made with `options` use the kernels. Call it once for each `SessionOptions`.
 
     Returns:
-        Whether they will be used; if not, `status` says why, and the session works all the same.
+        Whether the kernels were registered. If not, `status` says why, and sessions use standard operators.
+
+    Example:
+        >>> options = ort.SessionOptions()
+        >>> register(options) == (library_path() is not None)
+        True
     """
     global _refusal
     path = library_path()
@@ -84,7 +89,7 @@ def _why_refused() -> str:
 
 
 def status() -> str:
-    """One line for people: whether compiled kernels are there, and if not, why not."""
+    """One line: whether compiled kernels are available, and if not, why."""
     path = library_path()
     if path is None:
         return f"no compiled kernels: no {_LIBRARY.name} here, which installing builds with a C compiler"

@@ -18,7 +18,7 @@ BlendHalves = Callable[[Array, Array, Array, Array], None]
 
 @functools.cache
 def load() -> BlendHalves | None:
-    """The function, or None where no library was built, or one that does not have it."""
+    """The compiled function; None if the library is missing or does not have it."""
     function = find_function("fastcam_blend_halves")
     if function is None:
         return None
@@ -33,10 +33,10 @@ def load() -> BlendHalves | None:
             frame: H×W×3 uint8.
             levels: H×W uint8 without gaps.
             colours: For each of 256 levels a BGR colour in the bytes of an int32, none of them above 128.
-            picture: As the frame and apart from it, the pixels of each row side by side.
+            picture: Like the frame, in other memory, with the pixels of each row side by side.
 
         Raises:
-            ValueError: They are not like that, or not of one size.
+            ValueError: Their shapes, types or strides are different.
         """
         if not (
             frame.shape == picture.shape == (*levels.shape, 3)

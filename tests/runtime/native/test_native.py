@@ -9,6 +9,8 @@ import onnxruntime as ort
 import pytest
 from fastcam_runtime import native
 from fastcam_runtime.native import blending
+from support.compiled import feed, node_model
+from support.oracle import method
 
 
 def test_the_status_is_one_line_for_people() -> None:
@@ -20,6 +22,22 @@ def test_the_status_is_one_line_for_people() -> None:
 def test_registering_says_so() -> None:
     assert native.register(ort.SessionOptions())
     assert "fastcam_ops" in native.status()
+
+
+@pytest.mark.skipif(native.library_path() is None, reason=native.status())
+def test_a_program_of_its_own_can_use_the_kernels() -> None:
+    """With `register`, or with onnxruntime's own function and `library_path`."""
+    x = np.random.default_rng(0).random((1, 16, 5, 7), np.float32)
+    model = node_model("SmoeScale", x, epsilon=1e-6)
+    with pytest.raises(Exception, match="SmoeScale"):
+        ort.InferenceSession(model, providers=["CPUExecutionProvider"])
+    registered, loaded = ort.SessionOptions(), ort.SessionOptions()
+    assert native.register(registered)
+    loaded.register_custom_ops_library(str(native.library_path()))
+    for options in (registered, loaded):
+        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        found = feed(session, x)
+        np.testing.assert_allclose(found, method.smoe(x), rtol=1e-4, atol=1e-6)
 
 
 def test_without_a_library_nothing_is_registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
