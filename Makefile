@@ -1,12 +1,13 @@
 # make demo   the shipped model on the shipped clip: overlay video, contact sheet, latency table
 # make test   everything that CI checks
 # make bench  what the maps cost here, and other packages in the same run; BENCH=--quick for a first look
+# make wheels for x86_64 and aarch64, with the compiled kernels inside, and an sdist, in dist/
 # All make their own virtual environment in .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test bench lint venv clean
+.PHONY: demo test bench lint wheels venv clean
 
 demo: .venv/.export
 	$(BIN)/fastcam demo
@@ -16,6 +17,9 @@ test: venv lint
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks $(BENCH)
+
+wheels: .venv/.export
+	PYTHON=$(BIN)/python .ci/wheels dist
 
 lint: venv
 	$(BIN)/ruff check .

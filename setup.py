@@ -5,10 +5,12 @@ The compiled kernels are optional: where they cannot be built, the package is in
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
 ROOTS = ("export", "runtime")
@@ -26,7 +28,15 @@ class BuildNative(build_ext):
         try:
             super().run()
         except Exception as error:  # no compiler is found in a different way on every platform
-            self.warn(f"no compiled kernels, the maps will take longer: {error}")
+            self._tell(error)
+
+    def _tell(self, error: Exception) -> None:
+        """Say that the kernels are missing: in the log, and on the terminal, as pip shows no log."""
+        reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+        line = f"fastcam-edge: no compiled kernels, so the maps take several times longer: {reason[0]}"
+        self.warn(line)
+        with contextlib.suppress(OSError), open("/dev/tty", "w") as terminal:
+            print(line, file=terminal)
 
     def build_extension(self, ext: Extension) -> None:
         ext.extra_compile_args = MSVC_FLAGS if self.compiler.compiler_type == "msvc" else GNU_FLAGS
@@ -39,6 +49,15 @@ class BuildNative(build_ext):
     def get_export_symbols(self, ext: Extension) -> list[str]:
         """None to be named here: the sources mark what they export, and no Python module is among it."""
         return []
+
+
+class Wheel(bdist_wheel):
+    """A wheel for every Python 3: the library in it has nothing to do with Python's version."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """Without the library, because it could not be built, the wheel is for every machine."""
+        built = any(Path(self.bdist_dir).rglob("fastcam_ops.*"))
+        return "py3", "none", super().get_tag()[2] if built else "any"
 
 
 setup(
@@ -66,5 +85,5 @@ setup(
             optional=True,
         )
     ],
-    cmdclass={"build_ext": BuildNative},
+    cmdclass={"build_ext": BuildNative, "bdist_wheel": Wheel},
 )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import logging
 import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
+from typing import NoReturn
 
+from .. import native
 from ..errors import FastcamError
 from . import bench as cli_bench
 from . import inspect as cli_inspect
@@ -69,7 +72,9 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
         description="Saliency maps inside the ONNX file you deploy.",
         epilog="'fastcam COMMAND --help' shows the options of a command, with examples.",
     )
-    parser.add_argument("--version", action="version", version=f"fastcam {_version()}")
+    parser.add_argument(
+        "--version", action=_Version, nargs=0, help="show versions, and whether compiled kernels run"
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     cli_run.add_parser(commands)
     cli_bench.add_parser(commands)
@@ -79,11 +84,16 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     return parser, commands.choices
 
 
-def _version() -> str:
-    try:
-        return metadata.version("fastcam-edge")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"
+class _Version(argparse.Action):
+    """Tells the version, and whether there are compiled kernels: without them maps take longer."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        try:
+            version = metadata.version("fastcam-edge")
+        except metadata.PackageNotFoundError:
+            version = "(not installed)"
+        print(f"fastcam {version}\n{native.status()}")
+        parser.exit()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fastcam_runtime import native
 from fastcam_runtime.cli import main as cli
 from support.tiny_grafts import save_graft
 
@@ -33,7 +34,18 @@ def test_help_has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--version"])
-    assert capsys.readouterr().out.startswith("fastcam ")
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("fastcam ")
+    assert second == native.status()
+
+
+def test_version_says_that_kernels_are_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(native, "_LIBRARY", tmp_path / "none.so")
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert "no compiled kernels: no none.so here" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
