@@ -1,4 +1,4 @@
-"""A convolutional network in, the same network with saliency outputs out.
+"""Add saliency outputs to a convolutional network.
 
 Example:
     >>> import fastcam_export

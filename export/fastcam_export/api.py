@@ -1,4 +1,4 @@
-"""The two public verbs: `graft` gives a model, `export` writes a file. Both check what they give."""
+"""The public functions: `graft` returns a model, `export` writes a file. Both check their result."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Exported:
     path: Path
     metadata: Metadata
     notes: tuple[str, ...]
-    """What to know of the way: a change of the network's form, e.g. an upgraded opset, or an idle option."""
+    """For the user: changes to the network, such as an upgraded opset, and options without effect."""
     weights: tuple[Path, ...] = ()
     """Files of weights that the model needs beside it."""
 
     def __str__(self) -> str:
-        """All files, for a message: `model.onnx (needs model.onnx.data beside it)`."""
+        """The files as a message names them: `model.onnx (needs model.onnx.data beside it)`."""
         names = ", ".join(path.name for path in self.weights)
         return f"{self.path} (needs {names} beside it)" if names else str(self.path)
 
@@ -46,10 +46,10 @@ def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto
         **options: The fields of `Options`.
 
     Returns:
-        The same network with the asked maps as added outputs, checked in onnxruntime.
+        The same network with the requested maps as added outputs, checked in onnxruntime.
 
     Raises:
-        FastcamError: With one line that says what is wrong and what would fit.
+        FastcamError: One line says what is wrong and what would be valid.
     """
     with temporary_folder("fastcam-graft-") as folder:
         exported = export(model, folder / "model.onnx", example=example, **options)
@@ -74,7 +74,7 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
     wanted = Options(**options)
     with draft(place) as files:
         original, result = _write(files, model, example, wanted)
-        # The model in memory is garbage now, with cycles: the check needs that memory for its sessions.
+        # Free the model, which holds reference cycles: the check needs the memory for its sessions.
         gc.collect()
         check(original, files.model, result.metadata)
         if wanted.prepared:
@@ -84,7 +84,7 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
 
 
 def _write(files: Draft, model: Any, example: Any, wanted: Options) -> tuple[Path, Exported]:
-    """Write the draft, and the original beside it where it has no file of its own; forget both."""
+    """Write the draft, and the original beside it where that has no file; keep neither in memory."""
     source = load(model, example=example, input_shape=wanted.input_shape)
     refuse_source(files.target, source.path)
     original = source.original

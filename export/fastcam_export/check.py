@@ -1,4 +1,4 @@
-"""Before a grafted model is handed out: is it valid, and does it still compute what it did?"""
+"""Check a grafted model: it is valid, and its original outputs have not changed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from fastcam_runtime import native
 from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, LOVI, Metadata
 from fastcam_runtime.errors import first_line
 from fastcam_runtime.preprocess import Preprocessor
+from fastcam_runtime.text import count
 
 from .analysis.feeds import make_feeds
 from .errors import GraftError
 
 TOLERANCE = 1e-5
-"""Largest relative difference of an original output; usually there is none at all."""
+"""Largest relative difference that an original output may have. Usually there is none."""
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -30,8 +31,8 @@ def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> 
         GraftError: The model is invalid or does not run, an original output changed, a map is not finite
             and within 0…1, or there is not one for each picture.
     """
-    # onnxruntime takes more than the checker, say outputs without a shape. What is wrong with the original
-    # does not concern the graft.
+    # The checker refuses models that onnxruntime runs, for example with outputs that have no shape. Only
+    # errors that the original does not have are errors of the graft.
     wrong = _what_is_wrong(grafted)
     if wrong and not _what_is_wrong(original):
         raise GraftError(f"the grafted model is not valid ONNX: {wrong}")
@@ -43,7 +44,7 @@ def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> 
     for name in metadata.outputs:
         if len(after[name]) != pictures:
             raise GraftError(
-                f"the network makes {len(after[name])} pictures of {pictures}: no map belongs to one of them"
+                f"the network gives {len(after[name])} maps for {count(pictures, 'picture')}, not one each"
             )
         if name != LOVI:
             _check_map(name, after[name])
@@ -76,11 +77,11 @@ def run(
         GraftError: It does not run.
     """
     options = ort.SessionOptions()
-    options.log_severity_level = 4  # its failures are raised, and reported in our own words
+    options.log_severity_level = 4  # failures are raised, and reported below
     if compiled:
         native.register(options)
     else:
-        # All fusions, but not the blocked memory layout, which would keep every weight twice.
+        # All fusions, but not the blocked memory layout, which would store every weight twice.
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     source: Any = str(model) if isinstance(model, Path) else model
     try:
@@ -91,7 +92,7 @@ def run(
             feeds = {**feeds, CLASS_INPUT: np.full(len(feeds[metadata.image.name]), ARGMAX, np.int64)}
         names = [output.name for output in session.get_outputs()]
         return dict(zip(names, session.run(names, feeds), strict=True)), feeds
-    except Exception as error:  # onnxruntime raises a family of its own, without a public base class
+    except Exception as error:  # onnxruntime's errors have no public base class
         raise GraftError(f"{what} does not run in onnxruntime: {first_line(error)}") from error
 
 
@@ -109,7 +110,7 @@ def _random_feeds(inputs: Sequence[Any], metadata: Metadata) -> Arrays:
         return random.integers(0, 255 if dtype == np.uint8 else 2, shape).astype(dtype)
 
     feeds = make_feeds(inputs, image.name, (batch, *tail), fill)
-    # A network may take only what its preprocessing gives, say 0…1.
+    # A network may accept only the range that its preprocessing gives, such as 0…1.
     preprocess = Preprocessor(image, metadata.preprocess, dtype=feeds[image.name].dtype)
     pictures = random.integers(0, 256, (batch, *plane, 3), np.uint8)
     feeds[image.name] = np.concatenate([preprocess(picture)[0] for picture in pictures])
@@ -126,7 +127,7 @@ def compare(name: str, expected: Any, after: Arrays, cause: str) -> None:
         raise GraftError(f"{cause} lost the output '{name}'")
     if not isinstance(expected, np.ndarray):
         return
-    # Only numbers can be asked whether they are NaN, and an output may hold texts.
+    # numpy tests only numbers for NaN, and an output may hold strings.
     if np.array_equal(expected, after[name], equal_nan=expected.dtype.kind == "f"):
         return
     if expected.dtype.kind == "f" and expected.shape == after[name].shape:

@@ -1,4 +1,4 @@
-"""What can go wrong between a model and its grafted copy."""
+"""Errors of loading and grafting a model."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ class LoadError(FastcamError):
 
 
 class GraftError(FastcamError):
-    """The model was read, but maps cannot be grafted into it as asked."""
+    """The model was read, but the requested maps cannot be added to it."""

@@ -72,8 +72,10 @@ def graft_branch(source: Source, options: Options) -> Grafted:
 
 
 def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None:
-    """The branch itself: one paragraph for each arrow of the method. onnxruntime computes what nobody
-    reads, too, so only what the asked outputs need is added."""
+    """Add the branch: one paragraph for each step of the method.
+
+    onnxruntime also computes values that nothing reads. So only what the requested outputs need is added.
+    """
     asked = set(options.outputs)
     map_size = read_map_size(branch, found.ends)
     sizes = [found.fixed_size(tap) for tap in scales.taps]
@@ -84,8 +86,8 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
             lambda k, tap: _scale_map(branch, found, tap, f"scale_{k + 1}", options), scales.taps
         )
 
-    # onnxruntime walks back from the last node of the file, and from every node to the latest of its inputs.
-    # So what is later in the file is computed earlier: the CAM, which waits for the scores, stands first.
+    # onnxruntime orders nodes by walking back from the last node of the file, and from each node to its
+    # latest input first. So nodes later in the file run earlier. The CAM needs the scores: it comes first.
     by_class: dict[str, ir.Value] = {}
     count: int | str | None = None
     if options.needs_class_maps:
@@ -128,12 +130,12 @@ def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Optio
 
 
 def _inline(branch: Branch) -> None:
-    """Replace the calls by their bodies. The new nodes keep the prefix that tells them from the network's."""
+    """Replace function calls by their bodies. All nodes of the branch keep the prefix `fastcam/`."""
     InlinePass(criteria=lambda function: function.domain == DOMAIN)(branch.model)
     for number, node in enumerate(branch.added_nodes()):
         if not (node.name or "").startswith(NODE_PREFIX):
             node.name = f"{NODE_PREFIX}{node.op_type}_{number}"
-        # The value of a function's attribute; not every consumer knows that a constant can be written so.
+        # A function's attribute becomes a Constant with `value_float`, which not every runtime supports.
         scalar = node.attributes.pop("value_float", None) if node.op_type == "Constant" else None
         if scalar is not None:
             node.attributes["value"] = ir.AttrTensor("value", ir.tensor(np.float32(scalar.as_float())))

@@ -21,21 +21,21 @@ from .method.normalize import NORMALIZATIONS
 from .method.statistics import COMPILED, STATISTICS, WITH_EPSILON
 
 SMALLEST_FLOAT32 = 1.2e-38
-"""Numbers below this one have fewer digits, or none."""
+"""The smallest normal float32, rounded up."""
 CLASS_INPUTS = ("optional", "required")
 COMBINED_OUTPUTS = ("saliency_map", "fastcam", "nonclass")
 """Outputs that read the combined map."""
 SCALE_OUTPUTS = (*COMBINED_OUTPUTS, "scales", "lovi")
 """Outputs that read the scales' maps."""
 _WORDS = {name: word for word in OUTPUTS for name in output_names((word,), scales=0)}
-"""The words of `OUTPUTS` by the name that the output has in the file."""
+"""From the name of an output in the file to its word in `OUTPUTS`."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `graft`; see `fastcam export --help` for the same on the command line.
+    """The options of `graft` and `export`. `fastcam export` has the same ones.
 
-    Lists may also be given as text, the way the command line takes them: `outputs="saliency_map,cam"`.
+    Lists may also be strings with commas: `outputs="saliency_map,cam"`.
     """
 
     outputs: Sequence[str] = ("saliency_map",)
@@ -47,27 +47,27 @@ class Options:
     epsilon: float = 1e-6
     taps: str | Sequence[str] = "auto"
     channel_share: float | Sequence[float] = 1.0
-    """How much of the channels is read, for all scales or for each; 0 leaves a scale out. Anything but 1 is
-    cheaper and an approximation, and the file says so. `fastcam tune` finds what is worth it."""
+    """The share of the channels that is read, one number for all scales or one per scale; 0 leaves a scale
+    out. Below 1 the maps are a cheaper approximation, and the file says so. See `fastcam tune`."""
     cam: str = CAM_METHODS[0]
     cam_epsilon: float = 0.0
-    """Added to the denominator of Grad-CAM++ as some code bases do; 0 is the textbook's formula."""
+    """Added to the denominator of Grad-CAM++, as some implementations do; 0 is the formula of the paper."""
     class_input: str = "optional"
-    """Whether `saliency_class` has a default. Some runtimes, such as those for JavaScript, know no inputs
-    with one; for them it must be `required`, and is fed −1 for the class with the highest score."""
+    """Whether `saliency_class` has a default. Some runtimes, such as those for JavaScript, do not support
+    optional inputs. For them it must be `required`; feed −1 for the class with the highest score."""
     input_shape: Sequence[int] | None = None
     """N,C,H,W (or N,H,W,C) for dimensions that the model leaves free."""
     scores: str | None = None
-    """The output with the class scores; None takes the first that looks like it."""
+    """The output with the class scores; None takes the first with the shape of class scores."""
     labels: Sequence[str] | None = None
     """The class names, or the path of a file with them."""
     preprocess: str | Preprocess | Mapping[str, Any] | None = None
     resize: str = "stretch"
     inline: bool = False
-    """Plain operators instead of functions of the domain `fastcam`, for consumers that know no functions."""
+    """Standard operators instead of `fastcam` functions, for runtimes without ONNX functions."""
     prepared: bool = False
-    """Laid out for the compiled kernels, this release of onnxruntime and this kind of processor: cheapest and
-    quickest to load, and of no use anywhere else."""
+    """Optimised for the compiled kernels, this release of onnxruntime and this kind of processor: the
+    cheapest form and the fastest to load. It runs nowhere else."""
 
     def __post_init__(self) -> None:
         for name, read in _READ.items():
@@ -95,7 +95,7 @@ class Options:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was asked for, but has no effect."""
+        """Options that were given but have no effect."""
         return tuple(
             f"{name} {getattr(self, name)} has no effect: {reason}"
             for name, reason in self._idle().items()
@@ -103,7 +103,7 @@ class Options:
         )
 
     def _idle(self) -> dict[str, str]:
-        """The options that change nothing beside the others, each with the reason."""
+        """The options that have no effect in combination with the others, each with the reason."""
         idle: dict[str, str] = {}
         if self.cam != CAM_METHODS[0]:
             idle["cam_epsilon"] = f"it belongs to {CAM_METHODS[0]}"
@@ -126,7 +126,7 @@ def _one_of(what: str, name: str, known: Sequence[str]) -> None:
 
 
 def _split(given: Any) -> tuple[Any, ...]:
-    """The words of a text, without the blanks around them; anything else as it is."""
+    """The words of a string with commas, stripped; anything else as a tuple."""
     if isinstance(given, str):
         return tuple(word.strip() for word in given.split(",")) if given.strip() else ()
     if given is not None and not isinstance(given, Iterable):

@@ -194,7 +194,7 @@ def test_a_network_that_makes_two_pictures_of_one_is_refused(tmp_path: Path) -> 
     first.input[0] = "twice"
     model.graph.node.insert(0, onnx.helper.make_node("Concat", ["input", "input"], ["twice"], axis=0))
     onnx.save(model, tmp_path / "m.onnx")
-    with pytest.raises(GraftError, match="the network makes 2 pictures of 1"):
+    with pytest.raises(GraftError, match="the network gives 2 maps for 1 picture"):
         export(tmp_path / "m.onnx", tmp_path / "out.onnx")
 
 

@@ -1,1 +1,1 @@
-"""Reading a network's graph: its image input and scores, shapes, dominators, activations."""
+"""Analysis of a network's graph: its ends, shapes and geometry, its operators, and the taps."""

@@ -13,13 +13,13 @@ from .values import constant, scalar
 
 
 class Kind(IntEnum):
-    """How far a tensor is on the way to a tap; a higher kind is a better one."""
+    """What a tensor is the result of. A higher kind is a better tap."""
 
     OTHER = 0
     RESIDUAL = 1
-    """A sum of branches without an activation behind it: the end of a ConvNeXt stage."""
+    """A sum of branches that no activation follows, such as the end of a ConvNeXt stage."""
     SIGNED = 2
-    """Behind an activation that lets negative values through: SiLU, HardSwish, GELU, LeakyReLU…"""
+    """The result of an activation with negative values: SiLU, HardSwish, GELU, LeakyReLU…"""
     NON_NEGATIVE = 3
 
 
@@ -30,7 +30,7 @@ def kinds(path: list[ir.Node]) -> dict[str, Kind]:
         kind = _kind(node, known)
         for value in node.outputs:
             if value.name:
-                # Further outputs are masks and indices; only Split gives more of the same.
+                # Further outputs are masks and indices, except those of Split.
                 alike = value is node.outputs[0] or node.op_type == "Split"
                 known[value.name] = kind if alike else Kind.OTHER
     return known
@@ -76,7 +76,7 @@ def _keeps_sign(node: ir.Node) -> bool:
 
 
 def _of(value: ir.Value | None, known: dict[str, Kind]) -> Kind:
-    """The kind of an operand; a constant counts as what its sign allows."""
+    """The kind of an operand. That of a constant depends on its sign."""
     if value is None:
         return Kind.NON_NEGATIVE
     if value.name in known:

@@ -17,7 +17,7 @@ from .shapes import Shapes
 
 @dataclass(frozen=True)
 class Candidate:
-    """A tensor of the network with a picture's layout, and what speaks for and against it as a tap."""
+    """A tensor of the network with a picture's layout, and what decides whether it becomes a tap."""
 
     value: ir.Value
     shape: tuple[int, ...]
@@ -25,13 +25,13 @@ class Candidate:
     kind: Kind
     dominator: bool
     pooled: bool
-    """The result of a pooling or a padding."""
+    """The result of pooling or padding."""
     turned: bool
-    """A copy of an activated tensor with its axes in another order."""
+    """A copy of an activated tensor with its axes permuted."""
     depth: int
-    """Behind how many convolutions? Behind none, it is the picture itself, quantised or scaled."""
+    """The number of convolutions before it. With none, it is the picture itself, quantised or scaled."""
     convolved: bool
-    """Does a convolution follow? If not, a pooled tensor is not a scale but the way out."""
+    """Whether a convolution follows. If not, a pooled tensor belongs to the head and is no scale."""
 
     @property
     def name(self) -> str:
@@ -101,11 +101,11 @@ def _is_usable(candidate: Candidate, ends: Ends) -> bool:
     if height * width <= 1 or height > ends.size[0] or width > ends.size[1]:
         return False
     if candidate.geometry.whole is not None:
-        return False  # the map of a part would be stretched over the whole picture
+        return False  # its map would show a part of the picture stretched over the whole
     if candidate.geometry.layout != "NHWC":
         return candidate.geometry.layout == "NCHW"
-    # Convolutions write NCHW. Behind them, only an activation on the way to all else is worth a Transpose;
-    # a transposed copy has its original, and a transformer's tokens are no features of a convolution.
+    # Convolutions write NCHW. Of channels-last tensors, only an activated dominator is worth a Transpose.
+    # A transposed copy has its original, and the tokens of a transformer are no convolutional features.
     return candidate.dominator and candidate.kind >= Kind.SIGNED and not candidate.turned
 
 

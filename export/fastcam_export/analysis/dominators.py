@@ -11,7 +11,7 @@ from .operators import facts
 
 
 def inputs_of(node: ir.Node) -> Iterator[ir.Value]:
-    """The values that a node reads, those that its subgraphs capture from outside among them."""
+    """The values that a node reads, including those that its subgraphs capture from outside."""
     yield from (value for value in node.inputs if value is not None)
     for attribute in node.attributes.values():
         if attribute.type == ir.AttributeType.GRAPH:
@@ -47,10 +47,10 @@ def data_path(image: ir.Value, scores: ir.Value) -> list[ir.Node]:
 
 
 def dominators(path: list[ir.Node], image: ir.Value, scores: ir.Value) -> list[ir.Value]:
-    """The values that are alone alive right after they are produced, in topological order.
+    """The values that every path passes through, in topological order.
 
-    One scan over the nodes of `data_path`: a value lives from its producer to its last reader. Where
-    only one lives, everything computed later can know the picture only through it.
+    One scan over the nodes of `data_path`. A value is live from its producer to its last reader. Where only
+    one value is live, everything computed later depends on the picture through it alone.
     """
     produced = {id(image)} | {id(value) for node in path for value in node.outputs}
     readers = Counter(id(v) for node in path for v in {id(v): v for v in inputs_of(node)}.values())

@@ -1,4 +1,4 @@
-"""The two ends of a classifier: the input that takes the picture, and the output with the scores."""
+"""The ends of a classifier: the input that takes the picture, and the output with the scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .scores import holds_no_numbers
 from .values import Dims, known_dims
 
 DEFAULT_SIZE = 224
-"""Assumed for a free height or width where the user names none."""
+"""The assumed height and width where the model leaves them free and the user gives none."""
 TO_NCHW = [0, 3, 1, 2]
 """The `perm` of a Transpose from N×H×W×C."""
 
@@ -24,7 +24,7 @@ PICTURE_TYPES = (ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.UINT8, ir.D
 
 @dataclass(frozen=True)
 class Ends:
-    """Where the picture comes in and where the scores go out."""
+    """The picture's input, the scores, and the path between them."""
 
     image: ir.Value
     layout: str
@@ -57,8 +57,8 @@ def find_ends(
 ) -> Ends:
     """Find the picture's input and the scores.
 
-    The picture is the first input of rank 4 that reaches an output. The scores are the output of that name,
-    else the first one that it reaches, one of numbers N×classes (or N×classes×1×1) before any other.
+    The picture is the first input of rank 4 that reaches an output. The scores are the output `scores_name`,
+    else the first output that the picture reaches; numbers N×classes (or N×classes×1×1) come before others.
 
     Raises:
         GraftError: No input takes a picture, `input_shape` contradicts the model, or there is no such output.
@@ -82,7 +82,7 @@ def find_ends(
 
 
 def other_scores(model: ir.Model, ends: Ends) -> list[str]:
-    """Further outputs that the picture reaches and that look like scores, too."""
+    """Further outputs that the picture reaches and that have the shape of scores."""
     return [
         value.name or ""
         for value in model.graph.outputs
@@ -94,7 +94,7 @@ def find_value(model: ir.Model, name: str) -> ir.Value:
     """The tensor of that name.
 
     Raises:
-        GraftError: There is none, with the closest names; or it is an input, which no node computes.
+        GraftError: There is none (the message names the closest), or it is an input of the model.
     """
     if any(name == value.name for value in model.graph.inputs):
         raise GraftError(f"'{name}' is an input of the model and cannot be tapped: name a tensor behind it")
@@ -120,7 +120,7 @@ def _may_be_picture(value: ir.Value, input_shape: Sequence[int] | None) -> bool:
 
 
 def _unlike_scores(value: ir.Value) -> tuple[bool, bool]:
-    """What speaks against an output: it holds indices or names, or it has another shape."""
+    """What speaks against an output as scores: it holds indices or names, or has another shape."""
     other = holds_no_numbers(value)
     if value.shape is None:
         return other, True
@@ -150,7 +150,7 @@ def _layout_and_shape(
 
 
 def _layout(dims: Dims, path: list[ir.Node]) -> str:
-    """A picture has few channels; where the dimensions do not tell, a Transpose in front does."""
+    """A picture has few channels. Where the dimensions leave it open, a Transpose in front decides."""
     few = (1, 3, 4)
     if dims[1] in few and dims[3] not in few:
         return "NCHW"

@@ -1,4 +1,4 @@
-"""Values for the inputs of a model that is run only to look at it."""
+"""Inputs for a trial run of a model."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 Fill = Callable[[Sequence[int], np.dtype[Any]], np.ndarray]
 
 _NUMPY = {"float": "float32", "double": "float64", "string": "object"}
-"""What onnxruntime calls otherwise than numpy does."""
+"""The types that onnxruntime and numpy call by different names."""
 
 
 def make_feeds(inputs: Sequence[Any], image: str, shape: Sequence[int], fill: Fill) -> dict[str, np.ndarray]:
     """A value for every input of a session.
 
     Args:
-        inputs: What `session.get_inputs()` says.
+        inputs: The result of `session.get_inputs()`.
         image: The name of the picture's input.
-        shape: The picture's shape. Where other inputs name a dimension as the picture does, they have its
+        shape: The picture's shape. Dimensions of other inputs with the name of one of the picture's get its
             size; every other free dimension is 1.
-        fill: Makes numbers of a shape and type.
+        fill: Makes an array of this shape and type.
     """
     declared = next((info.shape for info in inputs if info.name == image), ())
     named = {dim: size for dim, size in zip(declared, shape, strict=False) if isinstance(dim, str)}

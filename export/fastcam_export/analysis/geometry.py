@@ -1,4 +1,4 @@
-"""Where a tensor's pixels are: its layout, and how far it is down-sampled from the picture."""
+"""The geometry of a tensor: its layout, and how far it is down-sampled from the picture."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .values import constant
 
 @dataclass(frozen=True)
 class Geometry:
-    """Layout, down-sampling and size of the picture's content in one tensor."""
+    """Layout, down-sampling and size of one tensor."""
 
     layout: str | None
     """`NCHW`, `NHWC` or another order of these axes, or None where the pixels are no longer two axes
     (tokens, vectors)."""
     stride: tuple[float, float]
-    """Pixels of the picture per pixel of the tensor. It names the scale: unlike the size, it does not
+    """Pixels of the picture per pixel of the tensor. It identifies the scale: unlike the size, it does not
     change with padding or valid convolutions (149 and 147 in Inception are both stride 2)."""
     size: tuple[int, int]
     whole: tuple[int, int] | None = None
-    """The size of what the tensor was cut out of, where it shows only a part of the picture."""
+    """The size of the tensor that this one was cut out of, where it shows only a part of the picture."""
     foreign: bool = False
-    """Has it axes, but others than the picture's? An attention matrix has: positions × positions."""
+    """Whether its axes are not those of the picture, as in an attention matrix: positions × positions."""
 
 
 def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
     """The geometry of every tensor on the picture's path, by name."""
     known = {ends.image.name or "": Geometry(ends.layout, (1.0, 1.0), ends.size)}
-    # What is cut off in front of the first convolution, no layer sees: what is left is the picture.
+    # No layer sees what is cut off in front of the first convolution, so the rest counts as the picture.
     picture = (0, 0)
     for node in ends.path:
         operands = [v.name for v in inputs_of(node) if v.name in known]
@@ -51,14 +51,14 @@ def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
                 continue
             shape = shapes.get(value.name)
             if facts(node.op_type).matrix_product and len(sources) > 1:
-                # Queries by keys give positions × positions; these by values give positions again.
+                # Queries times keys are positions × positions; times values, they are positions again.
                 crossed = not any(g.foreign for g in sources)
                 known[value.name] = replace(source, layout=None, foreign=crossed)
             elif shape is None or len(shape) < 4:
                 known[value.name] = replace(source, layout=None)
             elif len(shape) == 4:
                 geometry = _through(node, source, shape, shapes, picture)
-                # Another number of pictures than came in: these are windows.
+                # The batch size has changed: these are windows.
                 lost = source.layout is None and shape[0] != ends.shape[0]
                 known[value.name] = source if lost else geometry
             else:
@@ -76,7 +76,7 @@ def cut_size(ends: Ends, known: Mapping[str, Geometry]) -> tuple[int, int] | Non
         before, after = known.get(node.inputs[0].name or ""), known.get(node.outputs[0].name or "")
         if not before or not after or after.layout is None or after.size == before.size:
             continue
-        # Every second pixel (a YOLO's Focus) is the whole picture, only smaller.
+        # Every second pixel (Focus in YOLO networks) is still the whole picture.
         if _steps(node, before) == (1, 1):
             return after.size
     return None
@@ -88,8 +88,8 @@ def spatial_size(shape: tuple[int, ...], layout: str) -> tuple[int, int]:
 
 
 def _main(sources: list[Geometry], elements: list[int]) -> Geometry:
-    """The one of a node's operands that has the pixels."""
-    # Of a tensor and its gate (C×1×1), the larger one; of a part and a whole of one size, the whole.
+    """The operand of a node that has the pixels."""
+    # Of a tensor and its gate (C×1×1), the larger one. Of a part and a whole of the same size, the whole.
     source = max(sources, key=lambda g: (g.layout is not None, g.size[0] * g.size[1], g.whole is None))
     largest = [g for g, count in zip(sources, elements, strict=True) if count == max(elements)]
     return replace(source, foreign=source.layout is None and any(g.foreign for g in largest))
@@ -112,19 +112,19 @@ def _through(
     if node.op_type == "Pad" or (facts(node.op_type).cuts and smaller):
         return _cut(node, source, size, picture)
     if node.op_type == "Concat" and source.whole is not None:
-        # The parts of a whole, put together again.
+        # The parts of a whole are joined again.
         return replace(source, size=size, whole=source.whole if size != source.whole else None)
     return replace(source, stride=_rescaled(source, size), size=size)
 
 
 def _strided(node: ir.Node, source: Geometry, shape: tuple[int, ...], shapes: Shapes) -> Geometry:
     before = shapes.get(node.inputs[0].name or "") if node.inputs[0] is not None else None
-    # These operators read NCHW by definition, so a layout that was lost is found again here.
+    # These operators read NCHW by definition, so a lost layout is known again here.
     if before is None or source.foreign or source.layout not in (None, "NCHW"):
         return replace(source, layout=None)
     stride = _rescaled(source, spatial_size(before, "NCHW"))
     if source.layout is None and stride[0] / source.stride[0] != stride[1] / source.stride[1]:
-        return source  # stretched: positions × channels, say
+        return source  # stretched, such as positions × channels
     steps = list(node.attributes.get_ints("strides", ())) or [1, 1]
     if node.op_type == "ConvTranspose":
         stride = (stride[0] / steps[0], stride[1] / steps[1])
@@ -134,10 +134,10 @@ def _strided(node: ir.Node, source: Geometry, shape: tuple[int, ...], shapes: Sh
 
 
 def _cut(node: ir.Node, source: Geometry, size: tuple[int, int], picture: tuple[int, int]) -> Geometry:
-    """What is left of a tensor: the whole, perhaps of fewer pixels, or a part of it."""
+    """The geometry after a cut: still the whole picture, perhaps with fewer pixels, or a part of it."""
     steps = _steps(node, source)
     stride = (source.stride[0] * steps[0], source.stride[1] * steps[1])
-    # A row less at either side is no more than a valid convolution takes; and what padding has added may go.
+    # One row less at each side is what a valid convolution takes, and removing padding cuts nothing.
     part = any(
         before / step - after > 2 and after * pixels < limit
         for before, step, after, pixels, limit in zip(source.size, steps, size, stride, picture, strict=True)
@@ -146,7 +146,7 @@ def _cut(node: ir.Node, source: Geometry, size: tuple[int, int], picture: tuple[
 
 
 def _steps(node: ir.Node, source: Geometry) -> tuple[int, int]:
-    """Every how many rows and columns a Slice keeps one."""
+    """The steps of a Slice along rows and columns."""
     if node.op_type != "Slice" or len(node.inputs) < 5:
         return 1, 1
     axes = constant(node.inputs[3]) if node.inputs[3] is not None else np.arange(4)
@@ -159,7 +159,7 @@ def _steps(node: ir.Node, source: Geometry) -> tuple[int, int]:
 
 
 def _rescaled(source: Geometry, size: tuple[int, int]) -> tuple[float, float]:
-    """The stride after an operator without strides of its own: only a clear change of size counts."""
+    """The stride after an operator without strides. Only a clear change of size counts."""
 
     def factor(before: int, after: int) -> float:
         if after and before / after >= 1.5:

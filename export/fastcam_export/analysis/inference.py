@@ -1,4 +1,4 @@
-"""ONNX's own shape inference, over a graph without its weights."""
+"""ONNX's shape inference, over a graph without its large weights."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import onnx
 import onnx_ir as ir
 
 SMALL = 1024
-"""Initializers up to this many elements may hold a shape, so inference sees their values."""
+"""Inference sees the values of initializers up to this many elements: they may hold a shape."""
 
 
 def infer(
     graph: ir.Graph, nodes: Iterable[ir.Node], known: Mapping[ir.Value, Sequence[int | None]]
 ) -> dict[str, ir.Value]:
-    """Types and shapes of the tensors that `nodes` compute, as far as they are found, by name.
+    """Types and shapes of the tensors that `nodes` compute, where they can be inferred, by name.
 
     Args:
         graph: Gives the inputs and the weights.
-        nodes: All that the wanted tensors follow from, in topological order.
-        known: Shapes that hold whatever is declared or inferred, of inputs or of the nodes' results.
+        nodes: All nodes that the wanted tensors depend on, in topological order.
+        known: Shapes of inputs or results that override what is declared or inferred.
     """
     proto = onnx.GraphProto(name="skeleton")
     proto.node.extend(ir.to_proto(node) for node in nodes)

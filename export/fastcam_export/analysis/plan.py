@@ -1,4 +1,4 @@
-"""The plan of a graft: where the picture comes in, where the scores go out, where the scales end."""
+"""The plan of a graft: the picture's input, the scores, and the taps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Plan:
     """What the user should know of this network."""
 
     def fixed_size(self, tap: Tap) -> Size:
-        """Height and width of a tap, None where the picture's are free: then the tap's are too."""
+        """Height and width of a tap, None where those of the picture are free."""
         return _fixed_size(self.ends, tap)
 
 
@@ -69,7 +69,7 @@ def _fixed_size(ends: Ends, tap: Tap) -> Size:
 
 
 def _lasting_dims(ends: Ends, tap: Tap) -> Dims:
-    """Of a tap it is known which of its dimensions follow those of the picture."""
+    """The dimensions of a tap that hold for pictures of any size."""
     height, width = _fixed_size(ends, tap)
     sizes = {"N": None, "C": tap.shape[1], "H": height, "W": width}
     return tuple(sizes[axis] for axis in tap.layout)

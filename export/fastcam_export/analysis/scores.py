@@ -1,4 +1,4 @@
-"""The class scores of a network: what they are, and the logits behind them."""
+"""The class scores of a network, and the logits behind them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def find_logits(scores: ir.Value) -> tuple[ir.Value, str]:
 
     Returns:
         The input of a Softmax, LogSoftmax or Sigmoid at the very end, else `scores` itself; and
-        `probabilities`, or `logits` where a softmax has still to be taken.
+        `probabilities`, or `logits` where a softmax is still to be applied.
     """
     value = scores
     while (node := value.producer()) is not None and node.domain == "":
@@ -44,10 +44,10 @@ def describe_scores(scores: ir.Value, scores_are: str) -> str:
 
 
 def count_classes(scores: ir.Value) -> int | None:
-    """How many classes there are; None where that is free, and where there is no score per class."""
+    """The number of classes; None where it is free, or where there is not one score per class."""
     return class_count(known_dims(scores) or ())
 
 
 def holds_no_numbers(value: ir.Value) -> bool:
-    """Whether an output holds indices, names or flags: the result of a choice, not scores."""
+    """Whether an output holds indices, names or flags, and so no scores."""
     return value.dtype in _OTHERS

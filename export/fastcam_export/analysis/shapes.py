@@ -1,4 +1,4 @@
-"""Concrete shapes of every tensor on the picture's path: inferred, and observed where inference fails."""
+"""Concrete shapes of every tensor on the picture's path: inferred, or observed where inference fails."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ Found = dict[str, tuple[ir.DataType, tuple[int, ...]]]
 def concrete_shapes(model: ir.Model, ends: Ends, folder: Path | None = None) -> Shapes:
     """Shapes by tensor name, for the concrete input shape of `ends`; a sequence of tensors has none.
 
-    Shapes that hide from ONNX's inference (behind computed Pads or Reshapes) are read off one run, for
-    which external weights lie in `folder`. The element types that are found on the way are noted on the
-    graph's values.
+    Shapes that ONNX cannot infer (behind computed Pads or Reshapes) are observed in one run, with external
+    weights from `folder`. The element types that are found are set on the graph's values.
     """
     found = _inferred(model, ends)
     values = {v.name: v for node in ends.path for v in node.outputs if v.name}
@@ -42,10 +41,10 @@ def concrete_shapes(model: ir.Model, ends: Ends, folder: Path | None = None) -> 
 
 
 def lasting_shapes(model: ir.Model, shapes: Shapes) -> dict[str, Dims]:
-    """What the shapes for one picture say of those for any other that the model takes.
+    """The shapes that hold for every picture that the model takes, from those for one picture.
 
-    All of it where no input has a free dimension. Else only how many dimensions there are: a free height,
-    width or batch may come back in any of them.
+    All of them where no input has a free dimension. Otherwise only the ranks: any dimension may depend on a
+    free height, width or batch size.
     """
     inputs = [value for value in model.graph.inputs if not value.is_initializer()]
     if all(fixed_dims(value) is not None for value in inputs):
@@ -64,9 +63,9 @@ def _inferred(model: ir.Model, ends: Ends) -> Found:
 
 
 def _find_weights(proto: onnx.ModelProto, folder: Path) -> str:
-    """Name external weights by where they really lie, and return the folder that holds them all.
+    """Replace the paths of external weights by their real paths, and return the folder that holds them all.
 
-    A cache of models may keep them elsewhere, behind links, which onnxruntime follows only from a file.
+    A model cache may use symbolic links, which onnxruntime follows only for models loaded from a file.
     """
     named = [{entry.key: entry for entry in tensor.external_data} for tensor in external_tensors(proto)]
     entries = [keys["location"] for keys in named]
@@ -80,7 +79,7 @@ def _find_weights(proto: onnx.ModelProto, folder: Path) -> str:
 
 
 def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None) -> Found:
-    """Run the model once with the wanted tensors as outputs and look at what comes out."""
+    """Run the model once with these tensors as outputs, and read their shapes."""
     proto = ir.to_proto(model)
     present = {output.name for output in proto.graph.output}
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in present)
@@ -93,7 +92,7 @@ def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None
         session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
         feeds = make_feeds(session.get_inputs(), ends.image.name or "", ends.shape, np.zeros)
         results = session.run(names, feeds)
-    except Exception as error:  # onnxruntime raises a family of its own, without a public base class
+    except Exception as error:  # onnxruntime's errors have no public base class
         reason = first_line(error)
         raise GraftError(
             f"the shape of '{names[0]}' cannot be inferred, and the model does not run at input "

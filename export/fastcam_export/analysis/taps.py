@@ -23,23 +23,23 @@ from .shapes import Shapes
 
 @dataclass(frozen=True)
 class Tap:
-    """The tensor that stands for one scale, and why."""
+    """The tensor that represents one scale, and why it was chosen."""
 
     value: ir.Value
     layout: str
-    """`NCHW`, or `NHWC` where the network activates its last features in that order."""
+    """`NCHW`, or `NHWC` where the network activates its last features channels last."""
     shape: tuple[int, ...]
-    """Concrete N×C×H×W for the analysed input, whatever the layout."""
+    """N×C×H×W for the analysed input, for both layouts."""
     operator: str
     nonnegative: bool
-    """Known never to be negative; if not, the statistic sees it through a ReLU."""
+    """Known never to be negative. If not, the statistic applies a ReLU first."""
     bound: float | None
-    """What no value exceeds, where that is known."""
+    """A number that no value exceeds, where one is known."""
     why: str
     rejected: tuple[str, ...] = ()
-    """Neighbours at the same scale that were not taken, each with its reason."""
+    """Neighbours at the same scale that were not chosen, each with the reason."""
     first: int | None = None
-    """Only this many channels are read, the first ones; None for all of them."""
+    """Only this many channels are read, from the first one on; None reads all of them."""
 
     @property
     def name(self) -> str:
@@ -47,7 +47,7 @@ class Tap:
 
     @property
     def channels(self) -> int:
-        """How many channels the statistic sees."""
+        """The number of channels that the statistic reads."""
         return self.shape[1] if self.first is None else self.first
 
 
@@ -69,7 +69,7 @@ def find_taps(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> l
         advice = (
             "the method needs a convolutional network"
             if integer is None
-            else f"what {integer} gives is integers: quantise in the QDQ format instead"
+            else f"{integer} computes integers: quantise in the QDQ format instead"
         )
         raise GraftError(
             "no usable scale: looked for activated N×C×H×W tensors larger than 1×1 on the way from "
@@ -85,7 +85,7 @@ def named_taps(
     """The taps that the user names, shallow to deep.
 
     Raises:
-        GraftError: A name is unknown, its tensor has no picture's layout, or the order is another.
+        GraftError: A name is unknown, a tensor cannot be tapped, or they are not from shallow to deep.
     """
     usable = {candidate.name: candidate for candidate in candidates(ends, shapes, geometry)}
     taps = []
@@ -100,13 +100,13 @@ def named_taps(
         taps.append(_tap(usable[name], "named by the user"))
     in_order = [name for name in usable if name in names]
     if in_order != list(names):
-        # Not sorted in silence: the weights, too, are given from shallow to deep.
+        # Not sorted silently: the user gives the weights from shallow to deep too.
         raise GraftError(f"taps {','.join(names)} are not from shallow to deep: name {','.join(in_order)}")
     return taps
 
 
 def _choose(group: list[Candidate], ends: Ends, geometry: Mapping[str, Geometry]) -> Tap | None:
-    """The rule, from the best case to the last resort."""
+    """Apply the rules in order, from the best case to the last resort."""
     # Dominators have one order. Files list parallel branches in any order: sort these by depth.
     group = sorted(group, key=lambda c: c.depth)
 
@@ -145,7 +145,7 @@ def _tap(candidate: Candidate, why: str, rejected: tuple[str, ...] = ()) -> Tap:
 
 
 def _rejections(group: list[Candidate], chosen: Candidate, most: int = 3) -> tuple[str, ...]:
-    """The nearest activated neighbours and what spoke against each."""
+    """The nearest activated neighbours, each with the reason against it."""
     others = [c for c in group if c is not chosen and (c.kind >= Kind.SIGNED or c.pooled)]
     here = group.index(chosen)
     others.sort(key=lambda c: abs(group.index(c) - here))

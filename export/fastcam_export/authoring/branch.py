@@ -1,4 +1,4 @@
-"""The saliency branch as it grows beside the network: nodes appended, the network untouched."""
+"""The saliency branch: nodes that are appended to the network, which does not change."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Branch:
         self._constants: dict[tuple[str, tuple[int, ...], bytes], ir.Value] = {}
 
     def call(self, step: Step, *inputs: ir.Value, name: str) -> ir.Value:
-        """Append one call of a step; its result is called `fastcam/name`."""
+        """Append one call of a step; its result is named `fastcam/name`."""
         function = self._function(step.function)
         constants = [self.constant(f"{name}/{key}", array) for key, array in step.constants.items()]
         return self.node(function.name, *inputs, *constants, name=name, domain=DOMAIN, **step.attributes)
 
     def _function(self, function: ir.Function) -> ir.Function:
-        """The function as the model holds it, once. Others of the same name are numbered from 2 on."""
+        """The function as it is stored in the model, once. Others of the same name are numbered from 2."""
         proto = ir.to_proto(function)
         key = proto.SerializeToString()
         if key not in self._functions:
@@ -52,7 +52,7 @@ class Branch:
     def node(
         self, op_type: str, *inputs: ir.Value | None, name: str, domain: str = "", **attributes: Any
     ) -> ir.Value:
-        """Append one node with one output, called `fastcam/name` like the node itself."""
+        """Append one node with one output; both are named `fastcam/name`."""
         label = NODE_PREFIX + name
         output = ir.Value(name=label)
         converted = ir.convenience.convert_attributes(attributes)
@@ -76,7 +76,7 @@ class Branch:
     def output(
         self, value: ir.Value, name: str, shape: Sequence[int | str | None], dtype: ir.DataType
     ) -> None:
-        """Make `value` the graph's output `name`, through the node that computes it."""
+        """Rename `value` to `name` and make it an output of the graph."""
         value.name = name
         value.dtype = dtype
         value.shape = ir.Shape(shape)
@@ -89,7 +89,7 @@ class Branch:
         shape: Sequence[int | str | None],
         default: np.ndarray | None = None,
     ) -> ir.Value:
-        """An input; with a default, in an initializer of the same name, it need not be fed."""
+        """Add an input. With a default, stored as an initializer of the same name, it need not be fed."""
         value = ir.Value(name=name, shape=ir.Shape(shape), type=ir.TensorType(dtype))
         self.model.graph.inputs.append(value)
         if default is not None:
@@ -104,7 +104,7 @@ class Branch:
     def append_to(self, proto: onnx.ModelProto, metadata: Mapping[str, str]) -> None:
         """Append the branch to the protobuf that the network came from.
 
-        Only what is new is converted: the weights, most of the file, are not copied.
+        Only new parts are converted: the weights, most of the file, are not copied.
         """
         graph = self.model.graph
         proto.graph.node.extend(ir.to_proto(node) for node in self.added_nodes())

@@ -78,8 +78,8 @@ class Ops:
 def last_first(record: Callable[[int, _T], ir.Value], values: Sequence[_T]) -> list[ir.Value]:
     """`record(k, value)` for each value, in their order, recorded from the last one to the first.
 
-    What is later in a file onnxruntime computes earlier. With the scales recorded from the last to the first,
-    each tap is used right after the network made it, while it is in the cache, and then let go.
+    onnxruntime runs nodes later in the file earlier. With the scales recorded from the last to the first,
+    each tap is read right after the network computed it, while it is in the cache, and then freed.
     """
     made = [record(k, value) for k, value in reversed(list(enumerate(values)))]
     return made[::-1]

@@ -1,4 +1,4 @@
-"""From a tap to the float32 tensor that a statistic reads, without disturbing the network."""
+"""From a tap to the float32 tensor that a statistic reads, without slowing the network down."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .branch import Branch
 
 
 def read_tap(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:
-    """The tensor of a tap, which has this layout, as float32 N×C×H×W."""
+    """The tensor of a tap as float32 N×C×H×W; `layout` is its own."""
     return channels_first(branch, float_activation(branch, value, where), layout, where)
 
 
 def channels_first(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:
-    """A tensor of this layout as N×C×H×W."""
+    """A tensor with this layout as N×C×H×W."""
     if layout == "NCHW":
         return value
     return branch.node("Transpose", value, name=f"{where}/channels_first", perm=TO_NCHW)
@@ -38,18 +38,18 @@ def float_activation(branch: Branch, value: ir.Value, where: str) -> ir.Value:
 
 
 def read_activation(record: Callable[..., ir.Value], value: ir.Value, quantized: ir.Node | None) -> ir.Value:
-    """A tensor of the network as float32, read so that onnxruntime fuses around it what it did before.
+    """A tensor of the network as float32, read in a way that keeps onnxruntime's fusions around it.
 
-    A quantised tensor gets a DequantizeLinear of its own: a second reader of the network's would keep
-    onnxruntime from fusing it into the integer operators around it. A half-precision one passes through
-    an operator that changes nothing (LeakyRelu of slope 1): CPUs compute half-precision networks in
-    float32, and a Cast straight from the tap would make onnxruntime round the network there too.
+    A quantised tensor gets its own DequantizeLinear: with a second reader, the network's could not be fused
+    into the integer operators around it. A half-precision tensor passes through a no-op (LeakyRelu with
+    slope 1): onnxruntime computes half-precision networks on CPUs in float32, and a Cast directly at the tap
+    would make it round the network there too.
 
     Args:
         record: Adds a node to a graph: `record("Cast", x, to=1)`.
         value: The tensor.
-        quantized: The DequantizeLinear that makes it, or the same for other readers; None where it is not
-            quantised.
+        quantized: The DequantizeLinear that computes it, or its equivalent for other readers; None where it
+            is not quantised.
     """
     dtype = value.dtype
     if quantized is not None:
@@ -63,16 +63,16 @@ def read_activation(record: Callable[..., ir.Value], value: ir.Value, quantized:
 
 
 def dequantizer(value: ir.Value) -> ir.Node | None:
-    """The DequantizeLinear that `value` comes from, if it does."""
+    """The DequantizeLinear that computes `value`, else None."""
     producer = value.producer()
     return producer if producer is not None and producer.op_type == "DequantizeLinear" else None
 
 
 def pre_activation(branch: Branch, tap: Tap, where: str) -> ir.Value:
-    """The tensor in front of the tap's activation, as float32.
+    """The tensor before the tap's activation, as float32 N×C×H×W.
 
     Raises:
-        GraftError: The tap is not the result of an activation, or of a concatenation of such.
+        GraftError: The tap is not the result of an activation, or of a concatenation of activations.
     """
     return channels_first(branch, _before(branch, tap.value, tap.name, where), tap.layout, where)
 
@@ -96,7 +96,7 @@ def _before(branch: Branch, value: ir.Value, tap: str, where: str) -> ir.Value:
     operator = node.op_type if node is not None else "input"
     raise GraftError(
         f"'{tap}' has no tensor before its activation: '{value.name}' comes from {operator}; "
-        "the truncated-normal statistics need taps behind a ReLU or its like"
+        "the truncated-normal statistics need taps that are results of a ReLU or a similar activation"
     )
 
 

@@ -1,8 +1,8 @@
 """Exact Grad-CAM and Grad-CAM++ in a graph that only runs forward.
 
-From the last tap to the class scores a network is small. The gradient of one score through that head is
-derived here operator by operator, and added to the graph as nodes that read what the forward pass has
-computed already.
+The part of a network between the last tap and the class scores, the head, is small. The gradient of one
+score through it is derived operator by operator, and added to the graph as nodes that read the values of
+the forward pass.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ClassActivationMap:
 
     value: ir.Value
     any_classes: bool
-    """Whether one image may be given any number of classes: the map then has one item per class."""
+    """Whether one image may have any number of classes: the map then has one item per class."""
 
 
 def class_activation_map(
@@ -53,11 +53,11 @@ def class_activation_map(
     method: str,
     epsilon: float,
 ) -> ClassActivationMap:
-    """Grow the class activation map of one class per image.
+    """Add the class activation map of one class per image.
 
     Args:
         branch: Gets the nodes `fastcam/cam/…` and the functions that they call.
-        tap: Where the features A are.
+        tap: The features A.
         logits: The scores N×classes before a final Softmax or Sigmoid, perhaps with axes of length 1.
         wanted_class: int64 [N] or [1]: the class, or −1 for the class with the highest score.
         shapes: What is known of the shapes between tap and scores, by name; see `infer_head`.
@@ -65,8 +65,8 @@ def class_activation_map(
         epsilon: Added to the denominator of Grad-CAM++'s α: 0 in the paper, 1e-7 and 1e-6 elsewhere.
 
     Raises:
-        GraftError: The scores do not follow from the tap, or follow through an operator without a rule;
-            or there is more than one of them per class, as in a segmentation.
+        GraftError: The scores do not depend on the tap, or an operator between them has no rule; or there is
+            more than one score per class, as in a segmentation.
     """
     if method not in CAM_METHODS:
         raise GraftError(f"no class map named '{method}'{closest(method, CAM_METHODS)}")
@@ -75,7 +75,7 @@ def class_activation_map(
     _check_scores(logits, (known_dims(tap.value) or (None,))[0])
     known = Features(_fixed_size(tap), tap.nonnegative)
     layer = find_closed_form(head, tap.layout)
-    # A fixed number of classes is declared, and checked before anything runs.
+    # onnxruntime checks a fixed number of classes itself, as the input declares it.
     checked = layer is None and None in (known_dims(wanted_class) or (None,))
     step = select_class(branch.opset, logits, one_per_image=checked)
     values = float_activation(branch, logits, "cam/logits")
@@ -135,7 +135,7 @@ def _closed_form(
 
 
 def _gradient(branch: Branch, head: Head, selected: ir.Value) -> tuple[ir.Value, bool]:
-    """SelectClass → HeadGradient; and whether it is that of the class's own channel alone."""
+    """SelectClass → HeadGradient. True says that only the channel of the class has a gradient."""
     op = Ops(branch.opset)
     gradient, of_class = head_gradient(op, head, selected)
     doc = "Gradient of the selected class score with respect to the features."

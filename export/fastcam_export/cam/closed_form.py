@@ -20,7 +20,7 @@ from .rules.reductions import reduced_axes
 
 
 def find_closed_form(head: Head, layout: str = "NCHW") -> LinearLayer | None:
-    """The linear layer of a head that is pool and layer alone, else None; `layout` is the tap's."""
+    """The layer of a head that is only pooling and a linear layer, else None; `layout` is the tap's."""
     value = head.logits
     layer = linear_layer(value, head.path)
     while layer is None:
@@ -66,7 +66,7 @@ def gap_gradcam_plus_plus(opset: int, epsilon: float, known: Features, gap_rank:
 
 
 def _pixels(op: Ops, a: ir.Value, known: Features) -> ir.Value | float:
-    """HW. Not by the size of the weights, of which one image may have several rows."""
+    """HW, from the features: one image may have several rows of weights."""
     if known.size is not None:
         return float(math.prod(known.size))
     return op.Cast(

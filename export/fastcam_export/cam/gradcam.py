@@ -10,12 +10,12 @@ import onnx_ir as ir
 from ..authoring.ops import Ops, Step, make_function
 
 LEAST_DENOMINATOR = 1e-6
-"""2 + ΣA·g is rounded by about this much near 0, which it only comes to where features are negative."""
+"""The rounding error of 2 + ΣA·g near 0, which it reaches only where features are negative."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """What is known of the features A, [N,C,h,w], when the graph is written."""
+    """What is known of the features A, [N,C,h,w], at export."""
 
     size: tuple[int, int] | None = None
     """h and w, None where one is free."""
@@ -72,7 +72,7 @@ def alpha_relu(op: Ops, g: ir.Value, total: ir.Value, offset: ir.Value | None, k
 def weighted_sum(op: Ops, a: ir.Value, weights: ir.Value, known: Features) -> ir.Value:
     """relu(Σₖ wₖAₖ) of features [N,C,h,w] and weights [N,C], as [N,h,w]; N is 1 in either or the same."""
     total = op.Relu(op.MatMul(op.Unsqueeze(weights, [1]), op.Reshape(a, [0, 0, -1])))
-    # The first dimension is that of the weights: one image may be weighted for several classes.
+    # The first dimension is that of the weights: one image may have weights for several classes.
     if known.size is None:
         return op.Reshape(total, op.Concat([-1], op.Slice(op.Shape(a), [2], [4]), axis=0))
     return op.Reshape(total, [-1, *known.size])

@@ -12,11 +12,11 @@ from .site import Forward, Site
 
 
 def head_gradient(op: Ops, head: Head, class_index: ir.Value) -> tuple[ir.Value, bool]:
-    """Walk the head backwards once and add up what arrives at the tap.
+    """Walk the head backwards once and sum the gradients that arrive at the tap.
 
     Args:
-        op: Records the nodes; they read the forward pass's values and compute none of them again.
-        head: What lies between the tap and the logits.
+        op: Records the nodes. They read the values of the forward pass and recompute none.
+        head: The part between the tap and the logits.
         class_index: int64 [N], the class of each image.
 
     Returns:
@@ -37,7 +37,7 @@ def head_gradient(op: Ops, head: Head, class_index: ir.Value) -> tuple[ir.Value,
                 continue
             g = cotangents.pop(value)
             ways = [i for i, source in enumerate(node.inputs) if source is not None and source in head.path]
-            # A node that has none reads the picture from within a subgraph; it has no rule either.
+            # A node without such inputs reads the picture inside a subgraph. It has no rule and is refused.
             for site in (Site(op, node, index, out, g, forward) for index in ways or [0]):
                 arriving, known = apply_rule(site), cotangents.get(site.source)
                 cotangents[site.source] = arriving if known is None else op.Add(known, arriving)

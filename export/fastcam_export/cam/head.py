@@ -1,4 +1,4 @@
-"""The head: what lies between the last tap and the class scores, and its shapes."""
+"""The head: the part of a network between the last tap and the class scores, and its shapes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Head:
     """The part of a network that the gradient of a class score passes through."""
 
     twins: tuple[ir.Value, ...]
-    """The tap, and the same tensor dequantised once more for another reader."""
+    """The tap, and copies of it that were dequantised for other readers."""
     logits: ir.Value
     path: frozenset[ir.Value]
-    """Values that follow from the tap and that the logits follow from, both included."""
+    """The values that depend on the tap and that the logits depend on, both included."""
     nodes: tuple[ir.Node, ...]
     """The nodes of the path, last first."""
 
@@ -31,7 +31,7 @@ def find_head(graph: ir.Graph, tap: ir.Value, logits: ir.Value) -> Head:
     """The nodes of `graph` between `tap` and `logits`.
 
     Raises:
-        GraftError: The logits do not follow from the tap.
+        GraftError: The logits do not depend on the tap.
     """
     twins = _twins(tap)
     dependent: set[ir.Value] = set(twins)
@@ -51,7 +51,7 @@ def find_head(graph: ir.Graph, tap: ir.Value, logits: ir.Value) -> Head:
 
 
 def _twins(tap: ir.Value) -> list[ir.Value]:
-    """Quantisers may give every reader of a tensor a DequantizeLinear of its own."""
+    """The tap and its copies: quantisers may give every reader of a tensor its own DequantizeLinear."""
     producer = tap.producer()
     if producer is None or producer.op_type != "DequantizeLinear" or producer.inputs[0] is None:
         return [tap]
@@ -65,9 +65,9 @@ def infer_head(graph: ir.Graph, head: Head, shapes: Mapping[str, Dims]) -> None:
 
     Args:
         graph: The model's graph; only shapes and types of its values change.
-        head: What lies between the tap and the logits.
-        shapes: What is known of the path by its tensors' names, None for free dimensions. It counts before
-            inference where no dimension is free, and else where inference does not get that far.
+        head: The part between the tap and the logits.
+        shapes: The known shapes of the path by tensor name, None for free dimensions. Fixed shapes override
+            inference; the others are used where inference finds none.
     """
     seen = {value: dims for value in head.path if (dims := shapes.get(value.name or "")) is not None}
     fixed = {value: dims for value, dims in seen.items() if None not in dims}
@@ -85,7 +85,7 @@ def infer_head(graph: ir.Graph, head: Head, shapes: Mapping[str, Dims]) -> None:
 
 
 def _ancestors(graph: ir.Graph, value: ir.Value) -> list[ir.Node]:
-    """The nodes that `value` follows from, in topological order."""
+    """The nodes that `value` depends on, in topological order."""
     needed, nodes = {value}, []
     for node in reversed(graph):
         if not needed.isdisjoint(node.outputs):
@@ -95,7 +95,7 @@ def _ancestors(graph: ir.Graph, value: ir.Value) -> list[ir.Node]:
 
 
 def _fill(graph: ir.Graph, nodes: Sequence[ir.Node], known: Mapping[ir.Value, Dims]) -> None:
-    """Infer over `nodes`, and enter what was found in the values that lack it."""
+    """Infer over `nodes`, and set the shapes and types of values that lack them."""
     found = infer(graph, nodes, known)
     for value in (value for node in nodes for value in node.outputs):
         inferred = found.get(value.name or "")

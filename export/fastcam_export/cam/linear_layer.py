@@ -1,4 +1,4 @@
-"""The layer that makes the class scores: one row of weights per class, of which one is needed."""
+"""The linear layer that computes the class scores, with one row of weights per class."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LinearLayer:
     def rows(self, op: Ops, class_index: ir.Value) -> ir.Value:
         """The weights of one class per image: float32 [N, features].
 
-        Only these rows are read: they are gathered first, and converted or dequantised after.
+        Only these rows are read: they are gathered first, then converted or dequantised.
         """
         rows = _gather(op, self.weight, self.class_axis, class_index)
         if self.weight.shape is not None and len(self.weight.shape) > 2:
@@ -34,7 +34,7 @@ class LinearLayer:
 
 
 def linear_layer(value: ir.Value, path: frozenset[ir.Value]) -> LinearLayer | None:
-    """The linear layer that produces `value`, or None; `path` are the values that follow from the tap."""
+    """The linear layer that computes `value`, or None; `path` are the values that depend on the tap."""
     node = value.producer()
     if node is None or node.domain != "" or len(node.inputs) < 2:
         return None
@@ -77,7 +77,7 @@ def _gather(op: Ops, weight: ir.Value, axis: int, class_index: ir.Value) -> ir.V
 
 
 def _quantized_axis(node: ir.Node, weight: ir.Value) -> int | None:
-    """The axis that has a scale for each element, or None where a scale is for a block of them."""
+    """The axis that has one scale per element, or None where a scale is for a block of elements."""
     if node.attributes.get_int("block_size", 0) or weight.shape is None:
         return None
     return node.attributes.get_int("axis", 1) % len(weight.shape)

@@ -1,4 +1,4 @@
-"""Gather recorded nodes in a function, so that they show as one node."""
+"""Turn recorded nodes into a function, so that they appear as one node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def outline(op: Ops, name: str, result: ir.Value, output: str, doc: str) -> tupl
         op: Recorded nodes, which read each other and values from outside.
         name: The function's name.
         result: The one value to return; nodes that it does not need are left out.
-        output: What the result is called.
+        output: The name of the result.
         doc: One line that says what the function computes.
 
     Returns:
@@ -30,8 +30,8 @@ def outline(op: Ops, name: str, result: ir.Value, output: str, doc: str) -> tupl
                 inputs.setdefault(value, ir.Value(name=value.name))
                 node.replace_input_with(index, inputs[value])
     for number, value in enumerate(value for node in body for value in node.outputs):
-        value.name = f"{name}/{number}"  # inputs have the network's names, whatever these are
-        value.shape = None  # what the rules noted down is no promise of the function
+        value.name = f"{name}/{number}"  # no clash with inputs, which have the network's names
+        value.shape = None  # the function must not promise the shapes that the rules noted
     result.name = f"{name}/{output}"
     graph = ir.Graph(list(inputs.values()), [result], nodes=body, opset_imports={"": op.opset}, name=name)
     function = ir.Function(DOMAIN, name, graph=graph, attributes=[])
@@ -40,7 +40,7 @@ def outline(op: Ops, name: str, result: ir.Value, output: str, doc: str) -> tupl
 
 
 def _needed(op: Ops, result: ir.Value) -> list[ir.Node]:
-    """The recorded nodes that `result` follows from; the others let go of what they read."""
+    """The recorded nodes that `result` depends on; the others are disconnected."""
     needed = {result}
     body: list[ir.Node] = []
     for node in reversed(op.nodes):

@@ -1,8 +1,8 @@
-"""The first steps back from the scores, where only the class itself matters.
+"""The first steps back from the scores, which involve only the selected class.
 
-The cotangent of the selected logit is 1 at one class and 0 at all others, and up to the layer that mixes
-the features into classes it stays with that class. So these steps are taken on the slice N×1×… of that
-class, and the layer's own step is to read the class's row of weights: no product with a one-hot vector.
+The cotangent of the selected logit is 1 at one class and 0 at all others. Up to the linear layer that mixes
+features into classes, it stays at that class. So these steps work on the slice N×1×… of the class, and the
+step through the layer reads the class's row of weights instead of multiplying by a one-hot vector.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Cotangent:
 
 
 def seed(op: Ops, head: Head, class_index: ir.Value) -> Cotangent:
-    """Walk back from the logits on the class's slice as far as it carries.
+    """Walk back from the logits on the slice of the class, as far as possible.
 
     Args:
         op: Records the nodes.
-        head: What lies between the tap and the logits.
+        head: The part between the tap and the logits.
         class_index: int64 [N], the class of each image.
     """
     value, classes = head.logits, _classes(head.logits)
@@ -58,7 +58,7 @@ def seed(op: Ops, head: Head, class_index: ir.Value) -> Cotangent:
 def dense(op: Ops, value: ir.Value, g: ir.Value | None, class_index: ir.Value) -> ir.Value:
     """The cotangent over all classes: the class's slice `g` there and 0 elsewhere.
 
-    Without `g` it is that of the logits themselves: 1 at the class, which counts all that an image has.
+    Without `g` it is that of the logits themselves: 1 at the class, an index into all scores of an image.
     """
     if g is None:
         length = op.Slice(op.Shape(op.Flatten(value, axis=1)), [1], [2])
@@ -69,7 +69,7 @@ def dense(op: Ops, value: ir.Value, g: ir.Value | None, class_index: ir.Value) -
 
 
 def _classes(logits: ir.Value) -> int | None:
-    """The number of classes where they are counted by axis 1 and alone, else None."""
+    """The number of classes where axis 1 counts them and all further axes have length 1, else None."""
     dims = known_dims(logits)
     return dims[1] if dims is not None and len(dims) > 1 and set(dims[2:]) <= {1} else None
 
@@ -81,7 +81,7 @@ def _ones(op: Ops, class_index: ir.Value, logits: ir.Value) -> ir.Value:
 
 
 def _through(op: Ops, rows: ir.Value, g: ir.Value | None, source: ir.Value) -> ir.Value:
-    """From the class's slice `g` to all features of the layer's input, by the class's row."""
+    """The gradient at the layer's input: the class's row of weights times its slice `g`."""
     rank = len(source.shape) if source.shape is not None else 2
     if rank > 2:
         rows = op.Reshape(rows, [0, 0, *(1,) * (rank - 2)])

@@ -1,4 +1,4 @@
-"""Before and after the map: which class it is of, and its normalisation."""
+"""The steps before and after the map: the selection of the class, and min–max normalisation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..analysis.values import known_dims
 from ..authoring.ops import Ops, Step, make_function
 
 ROUNDING = 1e-6
-"""A map that varies by less, relative to its largest value, is constant: upsampling rounds that much."""
+"""A map that varies by less, relative to its maximum, counts as constant: upsampling rounds that much."""
 
 
 def select_class(opset: int, logits: ir.Value, *, one_per_image: bool) -> Step:

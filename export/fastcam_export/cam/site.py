@@ -1,4 +1,4 @@
-"""Where a rule works: one edge of the head, with the cotangent that arrives there."""
+"""The site of a rule: one edge of the head, with the cotangent that arrives there."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ STILL_WORKS = "saliency_map works without class maps"
 
 
 class Forward:
-    """The forward pass's own values for the rules to use, as float32 and never computed again.
+    """The values of the forward pass as float32, for the rules to use. They are not recomputed.
 
-    Reading them does not disturb the network, see `read_activation`. For that, a tensor that is quantised for
-    its readers is read as they do.
+    Reading them keeps onnxruntime's fusions, see `read_activation`. For that, a tensor that is quantised for
+    its readers is read in its quantised version.
     """
 
     def __init__(self, op: Ops, path: frozenset[ir.Value]) -> None:
@@ -69,7 +69,7 @@ class ForwardOfClass(Forward):
 
 @dataclass(frozen=True)
 class Site:
-    """The way from one output of `node` to its input `index`; `g` is the cotangent of the output.
+    """The edge from one output of `node` to its input `index`; `g` is the cotangent of the output.
 
     A rule returns the cotangent of the input: `g` times the Jacobian of `node`, in the shape of `x`.
     """
@@ -93,7 +93,7 @@ class Site:
 
     @property
     def source(self) -> ir.Value:
-        """The input as it stands in the graph."""
+        """The input as a value of the graph."""
         value = self.node.inputs[self.index]
         assert value is not None
         return value
@@ -107,7 +107,7 @@ class Site:
         """The constant at an input, or None where the input is left out.
 
         Raises:
-            GraftError: The input is there, but computed.
+            GraftError: The input is given but not constant.
         """
         value = self.node.inputs[index] if index < len(self.node.inputs) else None
         if value is None:
@@ -155,7 +155,7 @@ class Site:
         return g if fit else self.sum_repeated(g)
 
     def sum_repeated(self, g: ir.Value) -> ir.Value:
-        """`g` summed over the axes that `x` does not have, or has as 1; all found at run time."""
+        """`g` summed over the axes that `x` lacks or has with length 1, which are found at run time."""
         op, shape = self.op, self.shape()
         missing = op.Sub(op.Shape(op.Shape(g)), op.Shape(shape))
         axes = op.NonZero(op.Equal(op.Concat(op.Expand(1, missing), shape, axis=0), 1))
@@ -164,7 +164,7 @@ class Site:
 
 
 def fits_into(other: Sequence[int | ir.SymbolicDim], x: Sequence[int | ir.SymbolicDim]) -> bool:
-    """Whether it is certain that broadcasting with dimensions `other` leaves `x` as it is."""
+    """Whether broadcasting with dimensions `other` certainly keeps the shape of `x`."""
     pairs = zip(reversed(other), reversed(x), strict=False)
     return len(other) <= len(x) and all(a == 1 or (a == b and _named(a)) for a, b in pairs)
 
@@ -174,7 +174,7 @@ def _named(dim: int | ir.SymbolicDim) -> bool:
 
 
 def _quantized_twin(value: ir.Value) -> ir.Node | None:
-    """The DequantizeLinear of what the quantised readers of `value` take for it, if it has such."""
+    """The DequantizeLinear that the quantised readers of `value` read instead of it, if there is one."""
     reader = _reader(value, "QuantizeLinear")
     while reader is not None:
         quantized = reader.outputs[0]

@@ -1,1 +1,1 @@
-"""The workstation's commands: one module per sub-command."""
+"""The commands that need the exporter, one module per sub-command."""

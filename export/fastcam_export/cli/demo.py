@@ -48,7 +48,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run the demo and print what it has to tell."""
+    """Run the demo and print its report."""
     refuse_below_one(args, "frames")
     options = DemoOptions(args.out, args.frames, args.size, args.threads, args.rounds)
     with Progress(sys.stderr) as progress:
@@ -58,5 +58,5 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _program() -> str:
-    """How to call this program again: by its name where the shell finds it, else by its path from here."""
+    """The command that starts this program: its name where the shell finds it, else its path."""
     return "fastcam" if shutil.which("fastcam") else shlex.quote(os.path.relpath(sys.argv[0]))

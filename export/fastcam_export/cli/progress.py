@@ -1,4 +1,4 @@
-"""What is being done: one line that is rewritten on a terminal, plain lines anywhere else."""
+"""Progress: one line that is rewritten on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLEAR = "\r\x1b[K"
 class Progress:
     """Stages one after the other; each leaves a line with the time it took.
 
-    Use it in a `with` statement: whatever follows then begins on a line of its own.
+    Use it in a `with` statement: later output then begins on a new line.
 
     Args:
         stream: Where the lines go, usually `sys.stderr`.
@@ -26,13 +26,13 @@ class Progress:
         self._started = 0.0
 
     def begin(self, stage: str) -> None:
-        """End the stage before, and begin this one."""
+        """End the previous stage and begin this one."""
         self._end()
         self._stage, self._started = stage, time.monotonic()
         self._write(f"{stage} … ")
 
     def update(self, done: int, total: int) -> None:
-        """So much of the stage is done."""
+        """Report how much of the stage is done."""
         if self._rewrites:
             filled = _WIDTH * done // total
             bar = "━" * filled + "─" * (_WIDTH - filled)

@@ -1,4 +1,4 @@
-"""The options of `fastcam tune`, the question which form to write, and the writing."""
+"""`fastcam tune`: parse the options, measure, ask which form to write, and write it."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ NONE = "none"
 _DESCRIPTION = """\
 Measure on this device what saliency maps cost, and write a file whose maps are within a budget.
 
-The exact forms are measured first: as functions, which run on compiled kernels where these were built, as
-standard operators, and prepared for this very device where that is possible. Only if none of them is within
-the budget, cheaper forms follow: maps without the largest scales, or from a part of their channels. These are
+The exact forms are measured first: as functions, which use compiled kernels where these were built; as
+standard operators; and prepared for this device where that is possible. Only if none of them is within the
+budget, cheaper forms follow: maps without the largest scales, or from a part of their channels. These are
 approximations, and the files say so.
 """
 
 _EPILOG = """\
 The form that is written is the one of --pick; on a terminal, the one that you name when asked; otherwise the
 cheapest exact form within the budget, or else the approximation within it that is most like the exact map.
-Where noise leaves open whether an exact form is within the budget, and the choice hangs on it, up to four
-times as many rounds are run; if that does not tell, the exact form is written and the last line says so.
+If noise leaves it open whether an exact form is within the budget, and the choice depends on it, up to four
+times as many rounds are run. If it is still open, the exact form is written and the last line says so.
 
 exit code: 0 a file was written; 1 none was, as no form is within the budget or you took none; 2 an error
 
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     out = check_target(named, args.labels)
     wanted = graft_options(args)
     if args.labels is not None:
-        # Once: a pipe cannot be read again for every form that is measured.
+        # Read once: a pipe cannot be read again for every form.
         wanted["labels"] = read_labels(args.labels)
     if args.json is not None:
         check_json_path(args.json)
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
         found = report.as_dict(tuning, workbench.setup(), args.images)
         found |= {"picked": chosen.form.name if chosen is not None else None, "file": None}
         if args.json is not None:
-            # What took minutes to measure is not lost with a disk that is full.
+            # Before the export: a full disk must not lose what took minutes to measure.
             write_json(args.json, found)
         if chosen is None:
             return NOTHING_WRITTEN
@@ -126,7 +126,7 @@ def _plain_file(
 ) -> tuple[Path, list[tuple[int, ...]]]:
     """The network as a file, made in `folder` where it has none yet, and the shapes of its scales.
 
-    What cannot be written in the end is refused here, before anything is measured.
+    An output that could not be written is refused here, before anything is measured.
     """
     options = Options(**wanted)
     source = load(model, input_shape=options.input_shape)
@@ -143,7 +143,7 @@ def _plain_file(
 
 
 def _stages(progress: Progress) -> Callable[[str, int, int], None]:
-    """Every form is a stage, which begins when its first round is announced; once more is another stage."""
+    """Show every form as a stage. Measuring a form again is another stage."""
     begun = set()
 
     def update(form: str, done: int, total: int) -> None:
@@ -156,7 +156,7 @@ def _stages(progress: Progress) -> Callable[[str, int, int], None]:
 
 
 def _choose(tuning: Tuning, pick: str | None) -> Measured | None:
-    """The form to write: the one picked, the one answered, or the best within the budget."""
+    """The form to write: the one of --pick, the answer of the user, or the best within the budget."""
     if pick is not None:
         return tuning.named(pick)
     best = tuning.best

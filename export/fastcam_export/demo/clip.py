@@ -1,4 +1,4 @@
-"""The clip with the map over it, as a video, and the labels seen along it."""
+"""The clip with the map over it as a video, and the labels of its frames."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Seen:
 
 
 class Witness(Sink):
-    """Shows no picture; remembers what the network said about each.
+    """A sink that shows no picture and records the label of each.
 
     Args:
         seen: Called after each picture with the number of pictures so far.
@@ -71,7 +71,7 @@ def record(explainer: Explainer, clip: TestClip, video: Path, progress: Callable
 
 
 def format_labels(seen: list[Seen]) -> str:
-    """The table: which label from where to where, and how sure."""
+    """The table of labels, with their frames and probabilities."""
     rows = [
         [s.label, _span(f"{s.first}", f"{s.last}"), _span(f"{s.lowest:.0%}", f"{s.highest:.0%}")]
         for s in seen

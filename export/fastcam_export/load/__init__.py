@@ -1,4 +1,4 @@
-"""Any image CNN in: an `.onnx` file, a model in memory, a torch module, or a name of one."""
+"""Load a network: an `.onnx` file, a model in memory, a torch module, or the name of one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _from_onnx(model: str | Path | bytes | onnx.ModelProto | ir.Model) -> Source
         return _without_file(proto)
     try:
         proto.ParseFromString(model)
-    except Exception as error:  # protobuf's DecodeError has moved between its releases
+    except Exception as error:  # the place of protobuf's DecodeError depends on its release
         raise LoadError(f"these bytes are not an ONNX model: {error}") from error
     return Source(proto, hashlib.sha256(model).hexdigest(), None)
 
@@ -74,14 +74,14 @@ def _without_file(proto: onnx.ModelProto) -> Source:
 
 
 def _names_torch_model(name: str) -> bool:
-    """`torchvision:resnet18` and `pkg.module:factory` are names; a path may hold a colon too."""
+    """Whether this is a name such as `torchvision:resnet18` or `pkg.module:factory`, and not a path."""
     left, colon, right = name.partition(":")
     module = left.replace(".", "").replace("_", "").isalnum() and not left.endswith(".onnx")
     return bool(colon) and module and right.isidentifier() and len(left) > 1 and not Path(name).exists()
 
 
 def _is_torch_module(model: object) -> TypeGuard[torch.nn.Module]:
-    """Whoever has one has imported torch; nobody else has to wait for it, or even have it."""
+    """Does not import torch: who has a torch module has imported it already."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
 

@@ -1,4 +1,4 @@
-"""Every message inside a model's protobuf: texts and weights may lie at any depth."""
+"""Walk through the messages of a model's protobuf: strings and weights may be nested at any depth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import onnx
 
 
 def messages(root: Any) -> Iterator[Any]:
-    """`root` and every message inside it, those of subgraphs and functions among them."""
+    """`root` and every message inside it, including those of subgraphs and functions."""
     yield root
     # Not `ListFields`, which would copy the bytes of every weight.
     for field in root.DESCRIPTOR.fields:
@@ -24,7 +24,7 @@ def messages(root: Any) -> Iterator[Any]:
 
 
 def texts(message: Any) -> Iterator[str | bytes]:
-    """The texts of one message, without those of the messages inside it; bytes where they are not UTF-8."""
+    """The strings of one message, without those of nested messages; bytes where they are not UTF-8."""
     for field in message.DESCRIPTOR.fields:
         if field.type == field.TYPE_STRING:
             value = getattr(message, field.name)
@@ -32,14 +32,14 @@ def texts(message: Any) -> Iterator[str | bytes]:
 
 
 def external_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """The tensors whose values lie in external files."""
+    """The tensors whose values are in external files."""
     for message in messages(proto):
         if isinstance(message, onnx.TensorProto) and message.data_location == onnx.TensorProto.EXTERNAL:
             yield message
 
 
 def reads(node: onnx.NodeProto) -> set[str]:
-    """The names that a node reads, in the bodies of its subgraphs too."""
+    """The names that a node reads, including those read in its subgraphs."""
     names = set(node.input)
     for attribute in node.attribute:
         for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):

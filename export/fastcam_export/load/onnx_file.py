@@ -1,4 +1,4 @@
-"""Read an `.onnx` file, and say in one line what is wrong with it if it cannot be read."""
+"""Read an `.onnx` file, or say in one line why it cannot be read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(path: Path) -> tuple[onnx.ModelProto, str]:
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(data)
-    except Exception as error:  # protobuf's DecodeError has moved between its releases
+    except Exception as error:  # the place of protobuf's DecodeError depends on its release
         raise LoadError(f"{path} is not an ONNX file, or it is truncated") from error
     if not proto.graph.node or not opset_of(proto):
         raise LoadError(f"{path} is not an ONNX file: it holds no graph")
@@ -37,10 +37,10 @@ def read(path: Path) -> tuple[onnx.ModelProto, str]:
 
 
 def external_files(proto: onnx.ModelProto) -> dict[str, int]:
-    """The external data files that the weights lie in, each with the size that it must at least have.
+    """The external data files that hold the weights, each with the least size it must have.
 
     Raises:
-        LoadError: A weight does not say where it lies.
+        LoadError: A weight does not name its file.
     """
     files: dict[str, int] = {}
     for tensor in external_tensors(proto):

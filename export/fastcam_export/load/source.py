@@ -1,4 +1,4 @@
-"""A loaded model: the protobuf that is saved, and its view as a graph that is analysed and extended."""
+"""A loaded model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import onnx
 class Source:
     """A model as it was loaded.
 
-    The protobuf holds the weights once; everything else works on views of it, so that a large model is
-    not copied on its way through the graft.
+    The protobuf holds the weights once. Everything else works on views of it, so that a large model is not
+    copied.
     """
 
     proto: onnx.ModelProto
@@ -21,9 +21,9 @@ class Source:
     path: Path | None
     """The file it came from, None for a model in memory."""
     notes: tuple[str, ...] = ()
-    """What was changed on the way in, for the user to know."""
+    """What loading changed, for the user to know."""
     untouched: onnx.ModelProto | None = None
-    """A model in memory as it was before it was changed; None where it was not."""
+    """A model in memory as it was before loading changed it; None where nothing was changed."""
 
     @property
     def original(self) -> Path | onnx.ModelProto:
@@ -32,7 +32,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """How a message to the user calls it."""
+        """The name of the model in messages."""
         return str(self.path or "this model")
 
     @property

@@ -1,4 +1,4 @@
-"""The torch path: the only place that imports torch."""
+"""Export torch modules to ONNX. No other module imports torch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def export_named(name: str, example: Any, shape: Sequence[int] | None) -> onnx.M
             export it.
     """
     published = name.partition(":")[0] in _PUBLISHERS
-    # Around building and exporting: a module may import its neighbours as late as in `forward`.
+    # For building and exporting: a module may import others as late as in `forward`.
     with contextlib.nullcontext() if published else _current_folder():
         return export_torch(_resolve(name), example, shape)
 
@@ -57,7 +57,7 @@ def _resolve(name: str) -> torch.nn.Module:
 def _torchvision(name: str) -> Any:
     try:
         models = importlib.import_module("torchvision.models")
-    except RuntimeError as error:  # its compiled operators do not fit the torch that is there
+    except RuntimeError as error:  # its compiled operators do not fit the installed torch
         raise LoadError(
             f"torchvision does not load beside torch {torch.__version__}: install a matching pair"
         ) from error
@@ -88,7 +88,7 @@ def _factory(package: str, name: str) -> Any:
 
 @contextlib.contextmanager
 def _current_folder() -> Iterator[None]:
-    """Look for modules in the current folder too: Python does that for `python -m`, not for a script."""
+    """Import modules from the current folder too, as `python -m` does."""
     sys.path.insert(0, "")
     try:
         yield
@@ -98,7 +98,7 @@ def _current_folder() -> Iterator[None]:
 
 
 def export_torch(module: torch.nn.Module, example: Any, shape: Sequence[int] | None) -> onnx.ModelProto:
-    """Export a module to ONNX in evaluation mode; its training state is put back afterwards.
+    """Export a module to ONNX in evaluation mode; its training state is restored.
 
     Raises:
         LoadError: torch cannot export it.
@@ -125,7 +125,7 @@ def export_torch(module: torch.nn.Module, example: Any, shape: Sequence[int] | N
 
 
 def _without_traces(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The exporter notes the stack of the exporting script on every node: nobody deploys that."""
+    """Remove the stack traces of the exporting script, which torch stores on every node."""
     for node in proto.graph.node:
         del node.metadata_props[:]
         node.doc_string = ""
@@ -137,7 +137,7 @@ def _without_traces(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """torch's exporter talks on standard output and warns about itself; the user asked for a file."""
+    """Silence the exporter, which prints to standard output and warns about itself."""
     level = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -1,4 +1,4 @@
-"""Bring a model to a form that the graft can extend, without changing what it computes."""
+"""Upgrade a model so that the graft can extend it, without changing what it computes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .view import refuse_unseen, view
 
 OLDEST_OPSET = 7
 RESIZE_MODES_OPSET = 11
-"""From here on Resize says how it places and rounds pixels."""
+"""Since this opset, Resize has attributes for how it places and rounds pixels."""
 FUNCTION_IR_VERSION = 8
-"""Local functions came with this version of the file format."""
+"""The first version of the file format with local functions."""
 
 
 def upgrade(source: Source) -> Source:
@@ -31,14 +31,14 @@ def upgrade(source: Source) -> Source:
 
     Raises:
         GraftError: The model holds a graft already, or is made for one kind of processor.
-        LoadError: Its opset is too old or too new, or cannot be upgraded; or it holds what cannot be read.
+        LoadError: Its opset is too old or too new or cannot be upgraded, or a part of it cannot be read.
     """
     _refuse_grafted(source)
     _refuse_processor_layout(source)
     refuse_unseen(source)
     given = source.proto
     if source.proto.functions:
-        # A tap may lie inside a function, where no output can reach it.
+        # A tap may be inside a function, where a graph output cannot read it.
         proto = ir.to_proto(_inlined(source))
         proto.metadata_props.extend(source.proto.metadata_props)
         source = replace(source, proto=proto, notes=(*source.notes, "local functions inlined"))
@@ -81,7 +81,7 @@ def _inlined(source: Source) -> ir.Model:
 
 
 def _adopt_opsets(function: ir.Function, opsets: Mapping[str, int]) -> None:
-    """ONNX lets a function import another version than the model if its operators are the same in both."""
+    """Set the versions that a function imports to the model's where its operators are the same in both."""
     for domain, version in function.opset_imports.items():
         wanted = opsets.get(domain, version)
         nodes = ir.traversal.RecursiveGraphIterator(function)
@@ -90,7 +90,7 @@ def _adopt_opsets(function: ir.Function, opsets: Mapping[str, int]) -> None:
 
 
 def _same(op_type: str, domain: str, *versions: int) -> bool:
-    """Whether an operator is known, and the same, in all these versions of its domain."""
+    """Whether an operator exists, unchanged, in all these versions of its domain."""
     try:
         return (
             len({onnx.defs.get_schema(op_type, version, domain).since_version for version in versions}) == 1
@@ -122,7 +122,7 @@ def _upgrade_opset(source: Source) -> Source:
 
 
 def _restore(proto: onnx.ModelProto, original: onnx.ModelProto) -> None:
-    """The converter drops what it does not need; a user's metadata must survive it."""
+    """Restore the metadata, which the converter drops."""
     if not proto.metadata_props:
         proto.metadata_props.extend(original.metadata_props)
     proto.producer_name, proto.producer_version = original.producer_name, original.producer_version
@@ -130,8 +130,10 @@ def _restore(proto: onnx.ModelProto, original: onnx.ModelProto) -> None:
 
 
 def _keep_resize_modes(proto: onnx.ModelProto) -> None:
-    """Upsample and the first Resize knew one way to place and round pixels. The converter leaves that to the
-    defaults of later versions, which are others."""
+    """Write down how Upsample and the first Resize place and round pixels.
+
+    The converter leaves it to the defaults of later versions, which differ.
+    """
     modes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
     for node in messages(proto.graph):
         if isinstance(node, onnx.NodeProto) and node.op_type == "Resize":
@@ -143,9 +145,9 @@ def _keep_resize_modes(proto: onnx.ModelProto) -> None:
 def _keep_softmax_whole(graph: onnx.GraphProto) -> None:
     """Compute the half-precision Softmax that a network ends with in float32, as it was before opset 13.
 
-    From then on it is a function, which runtimes without a kernel for it take apart: the last digit of the
-    scores would change. A cast rounds the result of a neighbour that has a half-precision kernel, so this is
-    done only behind operators that have none, and in front of the output.
+    Since opset 13 it is a function, which runtimes without a kernel for it expand: the last digit of the
+    scores would change. A cast rounds the result of a neighbour that has a half-precision kernel. So this is
+    done only between an operator without one and the output.
     """
     types = {value.name: value.type.tensor_type.elem_type for value in (*graph.value_info, *graph.output)}
     outputs = {value.name for value in graph.output}
@@ -162,7 +164,7 @@ def _keep_softmax_whole(graph: onnx.GraphProto) -> None:
 def _reshapes_before(
     graph: onnx.GraphProto, last: onnx.NodeProto, readers: Mapping[str, int]
 ) -> list[onnx.NodeProto]:
-    """`last` and what only reshapes its input, first to last; empty if that is not computed in float32."""
+    """`last` and the reshapes before it, first to last; empty if their input is not computed in float32."""
     producers = {name: node for node in graph.node for name in node.output}
     chain = [last]
     while (producer := producers.get(chain[0].input[0])) is not None:
@@ -176,7 +178,7 @@ def _reshapes_before(
 
 
 def _widen(graph: onnx.GraphProto, chain: Sequence[onnx.NodeProto]) -> None:
-    """Put casts to float32 and back around nodes that follow each other."""
+    """Put casts to float32 and back around a chain of nodes."""
     first, last = chain[0], chain[-1]
     x, y = first.input[0], last.output[0]
     taken = {name for node in graph.node for name in (node.name, *node.input, *node.output)}
@@ -198,8 +200,11 @@ def _new_name(wanted: str, taken: Collection[str]) -> str:
 
 
 def _drop_weights_from_inputs(proto: onnx.ModelProto) -> None:
-    """Before file format 4 every initializer had to be listed as an input too. In later formats that
-    makes it overridable, and onnxruntime no longer folds it: the network would become slower."""
+    """Remove initializers from the inputs.
+
+    Before file format 4 every initializer had to be an input too. In later formats that makes it overridable,
+    and onnxruntime no longer folds it: the network would become slower.
+    """
     if proto.ir_version >= 4:
         return
     weights = {tensor.name for tensor in proto.graph.initializer}
@@ -209,10 +214,10 @@ def _drop_weights_from_inputs(proto: onnx.ModelProto) -> None:
 
 
 def _drop_stale_shapes(graph: onnx.GraphProto) -> None:
-    """Forget sizes that contradict the free dimensions of a picture.
+    """Drop sizes that contradict the free dimensions of a picture.
 
-    They are left over from before somebody freed these, and onnxruntime plans its memory by them. Inference
-    finds again what is still true.
+    They are left over from before these dimensions were made free, and onnxruntime plans its memory by them.
+    Inference finds those that are still true.
     """
     weights = {tensor.name for tensor in graph.initializer}
     pictures = [sizes for v in graph.input if v.name not in weights and len(sizes := _sizes(v)) == 4]
@@ -221,7 +226,7 @@ def _drop_stale_shapes(graph: onnx.GraphProto) -> None:
 
     def is_stale(value: onnx.ValueInfoProto) -> bool:
         sizes = _sizes(value)
-        # Pooled features have one dimension above 1. What has more, and in whatever order, has pixels.
+        # Pooled features have one dimension above 1. A tensor with more of them has pixels, in any layout.
         pixels = len(sizes) > 3 and all(sizes[1:]) and sum(size > 1 for size in sizes[1:]) > 1
         return (free_batch and len(sizes) > 1 and sizes[0] > 0) or (free_place and pixels)
 

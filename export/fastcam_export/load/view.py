@@ -1,4 +1,4 @@
-"""A loaded model as a graph, or one line that says why it cannot be seen as one."""
+"""The graph of a loaded model, or one line that says why it cannot be read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .source import Source
 
 
 def view(source: Source) -> ir.Model:
-    """The graph of a source; its weights are shared, not copied, and its metadata is left out.
+    """The graph of a source. It shares the weights and leaves out the metadata.
 
     Raises:
-        LoadError: The graph holds something that onnx_ir does not know.
+        LoadError: The graph holds something that onnx_ir does not support.
     """
     try:
         model: ir.Model = ir.from_proto(source.proto)
@@ -33,7 +33,7 @@ def view(source: Source) -> ir.Model:
 
 
 def refuse_unseen(source: Source) -> None:
-    """Refuse what onnx_ir would drop in silence, or read but never write again.
+    """Refuse what onnx_ir would drop silently, or could read but not write.
 
     Raises:
         LoadError: The model has sparse initializers, or a name that is not UTF-8.
@@ -50,21 +50,21 @@ def refuse_unseen(source: Source) -> None:
 
 
 def _graph_messages(proto: onnx.ModelProto) -> Iterator[Any]:
-    """All but the model's metadata: that is copied as it is, and a note in Latin-1 does no harm there."""
+    """All messages but the metadata, which is copied unread and so need not be UTF-8."""
     yield proto
     for part in (*proto.opset_import, proto.graph, *proto.functions):
         yield from messages(part)
 
 
 def _reason(error: BaseException) -> str:
-    """The first sentence of what onnx_ir stumbled over: it wraps that in one error per level of the graph."""
+    """The first sentence of the innermost error: onnx_ir wraps it once per level of the graph."""
     while error.__cause__ is not None:
         error = error.__cause__
     return first_line(error).partition(". ")[0]
 
 
 def _free_negative_dimensions(graph: ir.Graph) -> None:
-    """Some exporters write a free dimension as −1; from here on it is one like any other."""
+    """Make the dimensions free that some exporters write as −1."""
     for value in chain(graph.inputs, (output for node in graph for output in node.outputs)):
         if value.shape is not None and any(isinstance(d, int) and d < 0 for d in value.shape):
             value.shape = ir.Shape(None if isinstance(d, int) and d < 0 else d for d in value.shape)

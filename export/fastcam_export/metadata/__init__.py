@@ -1,1 +1,1 @@
-"""What a grafted file says about itself: labels, preprocessing, taps."""
+"""The metadata of a grafted file: labels, preprocessing, taps."""

@@ -1,4 +1,4 @@
-"""What the grafted file says of itself, gathered from the plan and the options."""
+"""The metadata of a grafted file, from the plan and the options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Class names that a model file already carries, or that the user gives."""
+"""Class names from a model file or from the user."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def read_labels(path: Path) -> tuple[str, ...]:
         GraftError: The file cannot be read or is empty.
     """
     try:
-        # With or without the mark that some editors put in front of UTF-8.
+        # With or without a byte order mark.
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise GraftError(f"cannot read the labels {path}: {reason}") from error
-    # Blank lines at the end are no classes.
+    # Ignore blank lines at the end.
     labels = parse_names(text) if text.lstrip()[:1] in ("[", "{") else tuple(text.rstrip().splitlines())
     if not labels:
         raise GraftError(f"no labels in {path}")
@@ -38,12 +38,12 @@ def read_labels(path: Path) -> tuple[str, ...]:
 def parse_names(text: str) -> tuple[str, ...]:
     """Class names from a `names` entry: a JSON or Python list, or a mapping from index to name.
 
-    Empty for any other text: what a file's author wrote there is not the user's mistake.
+    Empty for any other text: the entry is not the user's, so it is no error.
     """
     for parse in (json.loads, ast.literal_eval):
         try:
             names = class_names(parse(text))
-        except Exception:  # too deep, too large, not hashable, no index: any text may stand there
+        except Exception:  # any text is possible: too deep, too large, not hashable, no index
             continue
         if names is not None:
             return names

@@ -1,4 +1,4 @@
-"""How a frame becomes the network's input: as the model file says, or the user."""
+"""The preprocessing of frames: from the user, or from the model file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastcam_runtime.errors import FastcamError, closest
 from ..errors import GraftError
 
 PREPROCESS_KEY = "preprocess"
-"""Metadata key under which a file may say it."""
+"""Metadata key under which a model file may describe its preprocessing."""
 _EXAMPLE = '{"order": "RGB", "mean": [127, 127, 127], "std": [128, 128, 128]}'
 _KEYS = tuple(field.name for field in dataclasses.fields(Preprocess))
 
@@ -40,10 +40,10 @@ def resolve_preprocess(
                 )
         preprocess = _build(fields)
     else:
-        # What else the file's author noted there is not the user's mistake.
+        # Ignore further keys in the file: they are not the user's mistake.
         preprocess = _build(_fields(metadata.get(PREPROCESS_KEY) or ("raw255" if is_uint8 else "imagenet")))
     if channels == 1 and preprocess.order != "GRAY":
-        # The presets are for colour; a gray network gets their average.
+        # The presets are for colour. A gray network gets the average of their channels.
         mean, std = (sum(values) / len(values) for values in (preprocess.mean, preprocess.std))
         return Preprocess("GRAY", (mean,), (std,))
     if channels not in (1, 3):

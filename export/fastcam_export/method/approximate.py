@@ -1,4 +1,4 @@
-"""Cheaper maps that are not quite the method's: scales left out, or read from their first channels only."""
+"""Cheaper approximations of the maps: without some scales, or from their first channels only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..authoring.branch import Branch
 from ..errors import GraftError
 
 MULTIPLE = 4
-"""Channels are kept in multiples of this: the statistics are quickest on whole groups."""
+"""Channels are kept in multiples of this: the statistics are fastest on whole groups."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def thin(taps: Sequence[Tap], weights: Sequence[float], share: float | Sequence[
     kept: list[tuple[Tap, float]] = []
     words: list[str] = []
     for tap, weight, part in zip(taps, weights, shares, strict=True):
-        # Not by its number: those that remain are numbered anew.
+        # Named by its size: the remaining scales are numbered anew.
         size = f"{tap.shape[2]}×{tap.shape[3]}"
         every = tap.shape[1]
         first = channels_read(every, part)

@@ -18,18 +18,17 @@ from .bilinear import upsample
 def class_activation(
     branch: Branch, found: Plan, options: Options, map_size: MapSize
 ) -> tuple[ir.Value, int | str | None]:
-    """The normalised CAM at the picture's size, N×H×W, and N as the file is to declare it.
+    """The normalised CAM at the picture's size, N×H×W, and N as the file declares it.
 
-    The class is the input `saliency_class`, which need not be fed unless it was asked to be required: its
-    default is the arg-max. Where the head allows it, one image takes any number of classes, and has a map for
-    each.
+    The class is the input `saliency_class`. Unless it is required, it need not be fed: its default is the
+    arg-max. Where the head allows it, one image can have any number of classes, with a map for each.
 
     Raises:
         GraftError: The head holds an operator whose gradient is not known.
     """
     tap = found.taps[-1]
     size = found.fixed_size(tap)
-    # A fixed batch wants a default of its own length; a free one broadcasts a single value.
+    # A fixed batch needs a default of the same length. With a free batch a single value is broadcast.
     default = np.full(map_size.batch if isinstance(map_size.batch, int) else 1, ARGMAX, np.int64)
     optional = options.class_input == CLASS_INPUTS[0]
     wanted = branch.input(
@@ -45,7 +44,7 @@ def class_activation(
     if not cam.any_classes or (isinstance(map_size.batch, int) and map_size.batch > 1):
         return normalised, map_size.batch
     wanted.shape = ir.Shape([CLASSES])
-    # With a free batch there may be one class for many images: then the maps are as many as the images.
+    # With a free batch there may be one class for many images. Then there is one map per image.
     return normalised, CLASSES if map_size.batch == 1 else None
 
 
@@ -76,8 +75,7 @@ def fast_cam(opset: int) -> Step:
 def non_class(opset: int) -> Step:
     """combined · (1 − CAM): where the network looks for other reasons.
 
-    Written as combined − combined · CAM: then onnxruntime follows the combined map to its beginning before it
-    turns to the CAM, as `graft` wants it.
+    Written as combined − combined · CAM: onnxruntime then runs the combined map before the CAM, see `graft`.
     """
 
     def body(op: Ops, combined: ir.Value, cam: ir.Value) -> ir.Value:

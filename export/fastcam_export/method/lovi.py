@@ -1,4 +1,4 @@
-"""LOVI, the layer-ordered visualisation: which scales light a pixel up, as its colour.
+"""LOVI, the layer-ordered visualisation: the colour of a pixel shows the scales at which it is salient.
 
 The hue runs from violet (the first scale) to red (the last) with the centre of gravity of the scales,
 the saturation falls as more of them agree, the value is the strongest of them.
@@ -15,7 +15,7 @@ from ..authoring.ops import Ops, Step, last_first, make_function
 from .bilinear import Size, interpolate, interpolate_free, is_static, map_positions
 
 TINY = 1e-30
-"""Stands for the sum of a pixel that is 0 at all scales, which is black."""
+"""Replaces the sum of a pixel that is 0 at all scales; the pixel is black."""
 
 VIOLET = 5.0
 """The hue of the first scale, 300°, in sextants of the colour circle; the last scale is red, 0."""
@@ -38,8 +38,8 @@ def lovi(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
     if not is_static(size, *sizes):
 
         def free_body(op: Ops, *inputs: ir.Value) -> ir.Value:
-            *values, canvas = inputs
-            return _picture(op, last_first(lambda _, m: interpolate_free(op, m, canvas), values))
+            *values, target = inputs
+            return _picture(op, last_first(lambda _, m: interpolate_free(op, m, target), values))
 
         return Step(make_function("LoviDynamic", opset, [*maps, "size"], free_body, output="P", doc=_DOC))
 

@@ -1,1 +1,1 @@
-"""Files made for one kind of processor and one release of onnxruntime."""
+"""Prepared files: for one kind of processor and one release of onnxruntime."""

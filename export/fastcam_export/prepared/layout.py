@@ -1,9 +1,9 @@
-"""A grafted file prepared for one kind of processor: the cheapest form, and the quickest to load.
+"""Prepare a grafted file for one kind of processor: the cheapest form, and the fastest to load.
 
-On processors with wide registers onnxruntime keeps activations in blocks of channels. Those that are tapped
-it brings back to planes, which takes longer than their maps. Here it writes down the network as it made it,
-blocks and all, and the compiled SMOE kernel gets the blocks to read. The result is exact, but a file for this
-release of onnxruntime on this kind of processor: elsewhere the runtime refuses it.
+On processors with wide registers onnxruntime stores activations in blocks of channels. It converts tapped
+ones back to planes, which takes longer than computing their maps. Here onnxruntime saves the optimised
+network with its blocks, and the compiled SMOE kernel reads these directly. The result is exact, but only for
+this release of onnxruntime on this kind of processor. Elsewhere the runtime refuses the file.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from ..load.messages import reads
 from ..save.streaming import write_model
 
 BLOCKS = (16, 8)
-"""Channels that may be kept together, where the processor does not tell."""
+"""The possible numbers of channels per block, where the processor's is not known."""
 TO_PLANES = "ReorderOutput"
-"""onnxruntime's operator that brings blocks back to planes."""
+"""onnxruntime's operator that converts blocks to planes."""
 FROM_PLANES = "SmoeScale"
 FROM_BLOCKS = "SmoeScaleBlocked"
 
 
 def prepare(grafted: Path, target: Path, metadata: Metadata) -> Metadata:
-    """Write the grafted model to `target` the way onnxruntime runs it here, and compare the two.
+    """Write the grafted model to `target` as onnxruntime runs it on this device, and compare the two.
 
     Args:
-        grafted: A grafted file, as functions.
+        grafted: A grafted file with functions.
         target: The file to make; weights that were external are in it.
         metadata: That of the grafted file.
 
@@ -48,7 +48,7 @@ def prepare(grafted: Path, target: Path, metadata: Metadata) -> Metadata:
         The metadata of the prepared file.
 
     Raises:
-        GraftError: There are no compiled kernels, or nothing that they could read in blocks.
+        GraftError: There are no compiled kernels, or no tensor that they could read in blocks.
     """
     if not native.usable():
         raise GraftError(f"a file can be prepared only for compiled kernels: {native.status()}")
@@ -68,7 +68,7 @@ def prepare(grafted: Path, target: Path, metadata: Metadata) -> Metadata:
         try:
             _check_same(grafted, target, marked)
         except GraftError as error:
-            reason = error  # blocks of another size, perhaps: then the maps are others
+            reason = error  # the maps differ: perhaps the blocks have another size
         else:
             return marked
     if reason is not None:
@@ -93,20 +93,20 @@ def _check_same(grafted: Path, prepared: Path, metadata: Metadata) -> None:
 
 def _optimize(grafted: Path, target: Path) -> None:
     options = ort.SessionOptions()
-    options.log_severity_level = 4  # failures are raised; that the file is for this machine is said elsewhere
+    options.log_severity_level = 4  # failures are raised; no warning that the file is for this machine only
     options.optimized_model_filepath = str(target)
     native.register(options)
     try:
         ort.InferenceSession(str(grafted), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises a family of its own, without a public base class
-        # It does not tell why a file could not be written.
+    except Exception as error:  # onnxruntime's errors have no public base class
+        # onnxruntime does not say why a file could not be written.
         if shutil.disk_usage(target.parent).free < sum(f.stat().st_size for f in grafted.parent.iterdir()):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target)) from error
         raise GraftError(f"onnxruntime cannot prepare the file: {first_line(error)}") from error
 
 
 def _read_blocks(graph: onnx.GraphProto, block: int) -> int:
-    """Let SMOE read blocks where it would read planes made of them; returns how many taps there are."""
+    """Let SMOE read blocks instead of the planes made from them; returns the number of such taps."""
     to_planes = {node.output[0]: node for node in graph.node if node.op_type == TO_PLANES}
     count = 0
     for node in graph.node:
@@ -116,7 +116,7 @@ def _read_blocks(graph: onnx.GraphProto, block: int) -> int:
         if reorder is None or _attribute(reorder, "channels") % block:
             continue
         node.op_type = FROM_BLOCKS + ("Relu" if "Relu" in node.op_type else "")
-        del node.input[:]  # the constants of the function's body too
+        del node.input[:]  # including the constants of the function's body
         node.input.append(reorder.input[0])
         node.attribute.append(onnx.helper.make_attribute("block", block))
         count += 1
@@ -128,7 +128,7 @@ def _attribute(node: onnx.NodeProto, name: str) -> int:
 
 
 def _arrange(graph: onnx.GraphProto, maps: Collection[str]) -> None:
-    """Drop what nobody reads, name the branch's nodes as such, and put them behind the network."""
+    """Drop unread nodes, give those of the branch their prefix, and move them behind the network."""
     outputs = [output.name for output in graph.output]
     network = _ancestors(graph.node, [name for name in outputs if name not in maps])
     needed = _ancestors(graph.node, outputs)
@@ -146,7 +146,7 @@ def _arrange(graph: onnx.GraphProto, maps: Collection[str]) -> None:
 
 
 def _ancestors(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> set[int]:
-    """The indices of the nodes that these outputs are computed by."""
+    """The indices of the nodes that these outputs depend on."""
     wanted, found = set(outputs), set()
     for i in range(len(nodes) - 1, -1, -1):  # they are sorted
         if wanted.intersection(nodes[i].output):
@@ -156,9 +156,9 @@ def _ancestors(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> set[i
 
 
 def _last_first(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
-    """The nodes sorted again, of those that could come next always the last one.
+    """The nodes in another topological order: of all that could come next, always the last one.
 
-    onnxruntime computes earlier what is later in a file: each scale's map then right behind its tap.
+    onnxruntime runs nodes later in the file earlier: each scale's map is then computed right after its tap.
     """
     producer = {name: i for i, node in enumerate(nodes) for name in node.output if name}
     readers: list[list[int]] = [[] for _ in nodes]

@@ -1,1 +1,1 @@
-"""Write models so that a file is whole or untouched."""
+"""Write models atomically: a file is complete, or unchanged."""

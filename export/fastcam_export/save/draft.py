@@ -1,4 +1,4 @@
-"""Write a model so that the target is either the whole new file or what was there before."""
+"""Write a model atomically: the target is either the complete new file or the previous one."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 
 
 class Draft:
-    """A model under way to its place: it lies in a hidden folder beside the target until `publish`."""
+    """A model in a hidden folder beside the target, until `publish` moves it there."""
 
     def __init__(self, target: Path, folder: Path) -> None:
-        # A folder for each, so that no name of a target can be the original's.
+        # Separate folders, so that the target cannot have the name of the original.
         self._folder, kept = folder / "draft", folder / "kept"
         self._folder.mkdir()
         kept.mkdir()
@@ -36,7 +36,7 @@ class Draft:
         self.target = target
         self.model = self._folder / target.name
         self.spare = self._folder / f"{target.name}.prepared"
-        """A place for another form of the model, beside its external weights; see `replace`."""
+        """The path for a prepared version of the model, beside its external weights; see `replace`."""
         self._data: list[str] = []
 
     def keep(self, proto: onnx.ModelProto) -> Path:
@@ -47,7 +47,7 @@ class Draft:
     def write(self, proto: onnx.ModelProto, data_folder: Path | None) -> None:
         """Write the model, and a copy `TARGET.data` of its external weights.
 
-        So the result does not depend on the source's folder. The references in `proto` are rewritten.
+        The result does not depend on the source's folder. The references in `proto` are rewritten.
         """
         locations = list(external_files(proto))
         if locations and data_folder is not None:
@@ -62,7 +62,7 @@ class Draft:
         write_model(proto, self.model)
 
     def _refuse_foreign(self, place: Path, sources: list[Path]) -> None:
-        """Weights may replace those of an earlier export to the same target, and nothing else."""
+        """Refuse to replace a file that is not the weights of an earlier export to the same target."""
         if not place.exists():
             return
         if any(place.samefile(source) for source in sources):
@@ -74,12 +74,12 @@ class Draft:
         """The files of weights that an earlier export to the same target left beside it."""
         try:
             names = external_files(onnx.load_model(self.target, load_external_data=False))
-        except Exception:  # no file, or no model: protobuf's DecodeError has moved between its releases
+        except Exception:  # no file, or no model; the place of protobuf's DecodeError depends on its release
             return set()
         return {name for name in names if name.startswith(f"{self.target.name}.data")}
 
     def replace(self, model: Path) -> None:
-        """Put another file in the model's place, one that holds its weights itself."""
+        """Replace the model by another file, which holds its weights itself."""
         os.replace(model, self.model)
         self._data = []
 
@@ -92,7 +92,7 @@ class Draft:
         beside = {path.name for path in self.target.parent.iterdir()}
         old = {name for name in beside if name.startswith(f"{self.target.name}.data")} - set(self._data)
         left_behind = old & self._earlier_data() if old else old  # the earlier model may be large
-        # Stopped in between, the earlier model would lie beside weights that are not its own.
+        # An interruption in between would leave the earlier model beside the new weights.
         with undisturbed():
             for name in (*self._data, self.target.name):
                 os.replace(self._folder / name, self.target.parent / name)
@@ -103,7 +103,7 @@ class Draft:
 
 @contextlib.contextmanager
 def draft(target: Path) -> Iterator[Draft]:
-    """A draft of the file `target`. Whatever happens, nothing but a published result stays behind.
+    """A draft of the file `target`. Only a published result remains, whatever happens.
 
     Raises:
         GraftError: The folder is not writable, or the disk is full.
@@ -114,7 +114,7 @@ def draft(target: Path) -> Iterator[Draft]:
 
 
 def check_target(named: str | Path, labels: Any = None) -> Path:
-    """Refuse a place that no model can be written to, and one that holds something else than a model.
+    """Refuse a target that cannot be written, or that is a file other than a model.
 
     Args:
         named: The file to make, as the user named it: `name/` is a folder even where there is none.
@@ -140,14 +140,14 @@ def check_target(named: str | Path, labels: Any = None) -> Path:
             raise GraftError(
                 f"{target}: a model's name ends in {SUFFIX} or has no ending; name another output"
             )
-        # Permissions do not tell everything: a disk may be mounted for reading only.
+        # Permissions are not enough: a disk may be mounted read-only.
         with temporary_folder(".fastcam-", target.parent):
             pass
     return target
 
 
 def _refuse_other(target: Path, labels: Any) -> None:
-    """Refuse to replace what is no model."""
+    """Refuse to replace a file that is not a model."""
     if isinstance(labels, str | os.PathLike) and os.path.exists(labels) and target.samefile(labels):
         raise GraftError(f"{target}: is the labels file itself; name another output")
     if target.suffix.lower() != SUFFIX and not _is_grafted(target):

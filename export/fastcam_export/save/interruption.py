@@ -1,5 +1,4 @@
-"""What Ctrl-C, SIGTERM and a closed terminal do to the workstation's commands: they end, and leave nothing
-half-done behind."""
+"""End the commands on Ctrl-C, SIGTERM or a closed terminal, and leave nothing half-done behind."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from fastcam_runtime.cli.signals import handled
 
 
 class _Moment:
-    """Whether a signal may stop the command now, the one that came while it might not, and what to remove."""
+    """The state: whether signals are held back, the one that waits, and the folders to remove."""
 
     held = False
     waiting: int | None = None
@@ -25,14 +24,13 @@ class _Moment:
 
 @contextlib.contextmanager
 def interrupted_once() -> Iterator[None]:
-    """Stop on the first Ctrl-C, SIGTERM or SIGHUP; further ones do not disturb the cleaning up: it is quick.
+    """Stop on the first Ctrl-C, SIGTERM or SIGHUP. Further signals do not interrupt the clean-up.
 
-    Left to itself, Python would not survive SIGTERM long enough to remove its temporary folders. Call it
-    from the main thread.
+    By default SIGTERM ends Python before it removes temporary folders. Call this from the main thread.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
-        SystemExit: The others; the exit code is the one that shells give to them, 143 for SIGTERM.
+        SystemExit: The other signals, with the exit code that shells use: 143 for SIGTERM.
     """
 
     stopped = False
@@ -52,18 +50,18 @@ def interrupted_once() -> Iterator[None]:
         try:
             yield
         finally:
-            # A signal may have come between making a folder and using it, or before its removal began.
+            # A signal may have come between making a folder and using it, or before its removal.
             for folder in list(_Moment.folders):
                 _remove(folder)
 
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
-    """A folder that is gone afterwards, also if a signal comes while it is being made or removed.
+    """A folder that is removed afterwards, also if a signal comes while it is being made or removed.
 
     Args:
-        prefix: What its name begins with.
-        parent: Where to make it; by default where temporary files are.
+        prefix: The start of its name.
+        parent: The folder to make it in; by default that of temporary files.
     """
     with undisturbed():
         folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
@@ -71,14 +69,14 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
     try:
         yield Path(folder)
     finally:
-        # A signal in the midst of it could make Python close a file twice, and fail for that.
+        # A signal during the removal could make Python close a file twice, which fails.
         with undisturbed():
             _remove(folder)
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hold a signal of `interrupted_once` back, and obey it afterwards. For what is quick; not nested."""
+    """Hold signals of `interrupted_once` back until the end. For quick work only; not nested."""
     _Moment.held = True
     try:
         yield

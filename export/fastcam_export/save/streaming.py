@@ -1,7 +1,7 @@
 """Write a model's protobuf tensor by tensor.
 
-protobuf serialises a message as a whole, through a second copy: three times the file in memory. Weights are
-nearly all of a model, so writing them one after the other needs the model once, and the largest tensor twice.
+protobuf serialises a message as a whole, through a second copy, and needs three times the file in memory.
+Weights are nearly all of a model. Written one by one, they need the model once and the largest tensor twice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INITIALIZER = onnx.GraphProto.INITIALIZER_FIELD_NUMBER
 
 
 def write_model(proto: onnx.ModelProto, path: Path) -> None:
-    """Write `proto` to `path`; what is read back equals it."""
+    """Write `proto` to `path`; reading the file gives an equal message."""
     model = _without(proto, "graph").SerializeToString()
     graph = _without(proto.graph, "initializer").SerializeToString()
     headers = [field_header(INITIALIZER, tensor.ByteSize()) for tensor in proto.graph.initializer]

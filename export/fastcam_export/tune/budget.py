@@ -1,4 +1,4 @@
-"""How much the maps may cost: a share of the network's own time, or milliseconds."""
+"""The budget of the maps: a share of the network's own time, or milliseconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How like the exact map another one is: rank correlation, and overlap of the most salient pixels."""
+"""How similar a map is to the exact one: rank correlation, and overlap of the most salient pixels."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy.typing as npt
 Array = npt.NDArray[np.floating]
 
 TOP = 0.1
-"""The share of the pixels that a mask of the most salient ones holds."""
+"""The share of all pixels that counts as the most salient ones."""
 
 
 @dataclass(frozen=True)
 class Fidelity:
-    """The likeness of two maps, picture by picture; 1 is the same map."""
+    """The similarity of two maps, picture by picture; 1 is the same map."""
 
     spearman: tuple[float, ...]
     overlap: tuple[float, ...]
@@ -39,7 +39,7 @@ class Fidelity:
 
     @property
     def worst(self) -> tuple[float, float]:
-        """Spearman and overlap of the picture that fares worst in each."""
+        """The lowest Spearman and the lowest overlap of all pictures."""
         return min(self.spearman), min(self.overlap)
 
 

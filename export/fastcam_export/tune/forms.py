@@ -1,4 +1,4 @@
-"""The forms that maps come in: the exact ones, and cheaper ones that are approximations."""
+"""The forms in which maps can be grafted: exact ones, and cheaper approximations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastcam_runtime.errors import FastcamError, closest
 from ..method.approximate import channels_read
 
 MOST_LEFT_OUT = 3
-"""Scales left out at most."""
+"""The most scales that a form leaves out."""
 
 LARGE = 0.8
 """The largest scales that together hold this share of all tapped values are worth thinning."""
@@ -26,7 +26,7 @@ class Form:
     name: str
     exact: bool
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What it adds to the options of the graft."""
+    """The options of the graft that it sets."""
 
 
 FUNCTIONS = Form("functions", True)
@@ -35,24 +35,24 @@ PREPARED = Form("prepared", True, {"prepared": True})
 
 
 def exact_forms(kernels: bool) -> list[Form]:
-    """The forms of the method itself. A network may turn out not to be one that can be prepared.
+    """The exact forms. Not every network can be prepared.
 
     Args:
-        kernels: Compiled kernels take the place of functions here. Where none do, the functions run as
-            the same standard operators that the inlined form consists of, and one of the two is enough.
+        kernels: Compiled kernels replace the functions on this device. Without them, functions run as the
+            same standard operators as the inlined form, and one of the two is enough.
     """
     return [PREPARED, FUNCTIONS, INLINE] if kernels else [FUNCTIONS]
 
 
 def cheaper_forms(shapes: Sequence[tuple[int, ...]], kernels: bool) -> list[Form]:
-    """Approximations, by what they leave out: channels of the largest scales, scales, both.
+    """Approximations: without channels of the largest scales, without scales, or both.
 
     `half-1` reads half of the channels of scale 1, `without-1-2` leaves out two scales.
 
     Args:
         shapes: N×C×H×W of each scale.
-        kernels: A compiled kernel computes the statistic. To copy half of the channels out for it takes as
-            long as it takes for the other half, so that only a quarter is worth trying.
+        kernels: A compiled kernel computes the statistic. Copying half of the channels takes as long as
+            reading the other half, so that only a quarter is worth trying.
     """
     values = [channels * height * width for _, channels, height, width in shapes]
     by_size = sorted(range(len(shapes)), key=lambda k: -values[k])
@@ -67,7 +67,7 @@ def cheaper_forms(shapes: Sequence[tuple[int, ...]], kernels: bool) -> list[Form
     forms: dict[tuple[int, ...], Form] = {}
     for change in changes:
         shares = tuple(change.get(k, 1.0) for k in range(len(shapes)))
-        # Of few channels, a quarter may be no fewer than half of them.
+        # With few channels, a quarter and a half may be the same number.
         read = tuple(channels_read(shape[1], share) for shape, share in zip(shapes, shares, strict=True))
         forms.setdefault(read, Form(_name(change), False, {"channel_share": shares}))
     return [form for read, form in forms.items() if read != tuple(shape[1] for shape in shapes)]

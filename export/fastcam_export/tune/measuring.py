@@ -1,4 +1,4 @@
-"""Graft a form, compare its maps with the exact ones, and time it against the plain network."""
+"""Graft a form, compare its maps with the exact ones, and measure its time against the plain network."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Measure = Callable[[Sequence[bench.Variant], int, Callable[[int], None]], None]
 """Runs all variants in every round and leaves the times in their `samples`; see `bench.measure`."""
 
 MOST_PASSES = 4
-"""How often all rounds are run at most, while it is undecided whether a form is within the budget."""
+"""The most times that all rounds are run while it is open whether a form is within the budget."""
 
 Times = tuple[tuple[float, ...], tuple[float, ...]]
 """The plain network's time in every round, and the grafted one's in the same rounds."""
@@ -40,7 +40,7 @@ Times = tuple[tuple[float, ...], tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Measured:
-    """A form, what it costs and how faithful it is."""
+    """A form, its cost and its fidelity."""
 
     form: Form
     approximation: str
@@ -62,11 +62,11 @@ class Measured:
         return float(np.median(self.plain_ms))
 
     def is_close_to(self, budget: Budget) -> bool:
-        """Whether there was too much noise to tell if it is within the budget."""
+        """Whether noise leaves it open if it is within the budget."""
         return budget.is_close(self.cost, self.plain)
 
     def is_surely_within(self, budget: Budget) -> bool:
-        """Whether it is within the budget, whatever noise there was."""
+        """Whether it is within the budget with 95 % confidence."""
         return budget.allows(self.cost) and not self.is_close_to(budget)
 
     def with_more(self, times: Times) -> Measured:
@@ -76,13 +76,13 @@ class Measured:
 
 
 class Workbench:
-    """Where the forms of one network are made and measured, in scratch folders that do not stay.
+    """Makes and measures the forms of one network, in temporary folders.
 
-    It begins with the maps of the method itself, in standard operators, that all others are compared with.
+    It first computes the exact maps with standard operators. All forms are compared with these.
 
     Args:
         model: The plain network, an `.onnx` file.
-        graft_options: What is asked of the graft, whatever the form.
+        graft_options: The options of the graft that all forms have.
         pictures: uint8 BGR pictures, at least one.
         options: Threads, rounds, provider, and whether compiled kernels are used.
         measure: Takes the times; by default those of this device.
@@ -104,23 +104,23 @@ class Workbench:
         self._model = model
         self._graft_options = graft_options
         self._measure = measure
-        # Also finds what is wrong with the model or the options, before anything is measured.
+        # This also finds errors in the model or the options before anything is measured.
         with self._grafted(FUNCTIONS) as (path, _):
             self._exact_maps = self._maps(path, with_kernels=False)
 
     @cached_property
     def kernels(self) -> bool:
-        """Whether compiled kernels take part."""
+        """Whether compiled kernels are used."""
         on_cpu = providers.choose(self.options.provider)[0] == providers.CPU
         return self.options.compiled and on_cpu and native.usable()
 
     @property
     def statistic_has_kernel(self) -> bool:
-        """Whether the largest part of the maps' cost is that of a compiled kernel."""
+        """Whether a compiled kernel computes the statistic, the largest part of the cost."""
         return self.kernels and Options(**self._graft_options).statistic == COMPILED
 
     def setup(self) -> dict[str, Any]:
-        """What the times depend on, in plain types."""
+        """The conditions of the measurement, in plain types."""
         options = self.options
         return {
             "cpu": system.cpu_name(),
@@ -139,17 +139,17 @@ class Workbench:
         progress: Callable[[int, int], None] = lambda *_: None,
         budget: Budget | None = None,
     ) -> Measured:
-        """Measure one form, in turn with the plain network: what disturbs one run disturbs its neighbour too.
+        """Measure one form, alternating with the plain network so that noise affects both alike.
 
-        Args:
-            form: Which.
-            progress: Called with how many rounds are done, from 0, and how many there are; from 0 again where
-                all rounds are run once more.
-            budget: What has to be decided: where it is close, all rounds are run up to `MOST_PASSES` times.
-
-        Raises:
-            GraftError: The form cannot be grafted.
-            FastcamError: It cannot be run.
+                Args:
+                    form: The form to measure.
+                    progress: Called with the number of rounds done, from 0, and their total; from 0 again where all
+                        rounds are repeated.
+                    budget: While it is open if the form is within it, all rounds are repeated, up to `MOST_PASSES`
+        times.
+                Raises:
+                    GraftError: The form cannot be grafted.
+                    FastcamError: It cannot be run.
         """
         total = bench.WARM_UP + self.options.rounds
         progress(0, total)
@@ -180,13 +180,13 @@ class Workbench:
 
     @contextmanager
     def _grafted(self, form: Form) -> Iterator[tuple[Path, Metadata]]:
-        """A form's file, for as long as it is needed."""
+        """The file of a form, in a temporary folder."""
         with temporary_folder("fastcam-tune-") as folder:
             target = folder / "form.onnx"
             yield target, export(self._model, target, **self._graft_options, **form.options).metadata
 
     def _show_picture(self, metadata: Metadata, *variants: bench.Variant) -> None:
-        """Feed the first picture, at the size it will have: the bench only makes numbers up."""
+        """Feed the first picture, at the size of the network's input, instead of random numbers."""
         for variant in variants:
             made_up = variant.feed[metadata.image.name]
             prepare = Preprocessor(
@@ -200,6 +200,6 @@ class Workbench:
         maps = []
         for picture in self.pictures:
             explanation = explain(picture)
-            # Bars of a letterbox are no part of the picture.
+            # Leave out the bars of a letterbox.
             maps.append(np.array(explanation.geometry.undo(explanation.maps[MAP])))
         return maps

@@ -9,9 +9,9 @@ from fastcam_runtime.sources import open_source
 
 DEFAULT = "test://?frames=16"
 MOST = 32
-"""Pictures kept. More of them change the averages by less than the pictures differ."""
+"""The most pictures that are kept. More would hardly change the averages."""
 MOST_READ = 1000
-"""Frames read of a long video, or of a camera that never ends."""
+"""The most frames that are read from a long video or a camera."""
 LARGEST_SIDE = 640
 """Pictures are kept no larger than this, so that a folder of photos fits into a small device's memory."""
 
@@ -34,7 +34,7 @@ def read_pictures(uri: str, most: int = MOST) -> list[Image]:
             pictures.append(_shrink(frame.image))
             if len(pictures) == 2 * most:
                 pictures, stride = pictures[::2], 2 * stride
-    # Between one and two times as many are left: evenly spread again.
+    # Up to twice as many are left: take evenly spread ones.
     count = min(most, len(pictures))
     return [pictures[i * len(pictures) // count] for i in range(count)]
 

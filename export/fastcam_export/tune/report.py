@@ -1,4 +1,4 @@
-"""What tuning found: a table for the terminal, the same and the raw samples as JSON."""
+"""The results of tuning: a table for the terminal, and the same with all samples as JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNSURE = "?: the budget lies inside the interval; more --rounds, or a device les
 
 
 def text(tuning: Tuning, setup: Mapping[str, Any], images: str) -> str:
-    """The table, with what it was measured on above and what the forms leave out below."""
+    """The table, with the conditions of the measurement above it and the forms explained below."""
     rows = [_row(tuning, one) for one in tuning.measured]
     unsure = any(row[-1].endswith("?") for row in rows)
     head = [
@@ -54,7 +54,7 @@ def describe(one: Measured) -> str:
 
 
 def doubt(tuning: Tuning, one: Measured) -> str:
-    """The end of a sentence about a form whose figures leave the budget open, or cannot be its true cost."""
+    """The doubt about a form whose cost may exceed the budget or is implausible, as the end of a sentence."""
     low, high = one.cost.interval
     if one.is_close_to(tuning.budget):
         reason = f"too much noise to tell whether it is within {tuning.budget}"

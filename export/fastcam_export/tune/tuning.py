@@ -1,4 +1,4 @@
-"""Exact forms first; approximations only where no exact one is within the budget, or may be."""
+"""Measure exact forms first, and approximations only if no exact one is, or may be, within the budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .measuring import Measured, Workbench
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was measured, in the order it was."""
+    """The measurements, in their order."""
 
     budget: Budget
     measured: tuple[Measured, ...]
@@ -27,8 +27,8 @@ class Tuning:
     def best(self) -> Measured | None:
         """Within the budget: the cheapest exact form, else the most faithful approximation, else nothing.
 
-        An exact form of which it is undecided goes before approximations: noise is no reason to leave out
-        a part of the maps.
+        An exact form that may be within the budget comes before approximations: noise is no reason to leave
+        out a part of the maps.
         """
         within = [one for one in self.measured if self.budget.allows(one.cost)]
         undecided = [one for one in self.measured if one.is_close_to(self.budget)]
@@ -40,7 +40,7 @@ class Tuning:
 
     @property
     def cheapest(self) -> Measured:
-        """The nearest to a budget that nothing meets."""
+        """The form with the lowest cost, where none is within the budget."""
         return min(self.measured, key=lambda one: self.budget.spent(one.cost))
 
     def named(self, name: str) -> Measured:
@@ -65,7 +65,7 @@ def tune(
     Args:
         shapes: N×C×H×W of each of the network's taps.
         budget: What the maps may cost.
-        workbench: Measures.
+        workbench: Takes the measurements.
         pick: The form that the user wants in any case: an approximation is then measured although an
             exact form would do, and beside the exact forms only that one is.
         progress: Called with the form that is measured, its rounds done, and its rounds in all; see
@@ -83,7 +83,7 @@ def tune(
     measured: list[Measured] = []
 
     def measure(form: Form) -> Measured:
-        # Worth more rounds: an exact form that decides whether approximations are needed at all.
+        # An exact form that decides whether approximations are needed is worth more rounds.
         settled = picked is not None or any(one.is_surely_within(budget) for one in measured)
         decides = form.exact and not settled
         return workbench.measure(form, partial(progress, form.name), budget if decides else None)
@@ -93,7 +93,7 @@ def tune(
         try:
             measured.append(measure(form))
         except GraftError as error:
-            # Not every network can be prepared; all else, and what the user asked for, has to work.
+            # Not every network can be prepared. Any other error, or one of the picked form, is an error.
             if form is not PREPARED or form is picked:
                 raise
             unprepared = str(error)

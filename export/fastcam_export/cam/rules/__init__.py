@@ -1,17 +1,16 @@
 """One vector–Jacobian rule per operator.
 
-A rule is a function of a `Site` under `@rule("Operator")`; to support another operator, add one to the
-module of its family. What a rule reads besides `g` it takes from the forward pass (`x`, `y`, `input`).
+A rule is a function of a `Site` with the decorator `@rule("Operator")`. To support another operator, add a
+rule to the module of its family. Besides `g`, a rule reads values of the forward pass (`x`, `y`, `input`).
 Activations prefer their output `y`: where onnxruntime fuses them, `x` does not exist.
 """
 
 from __future__ import annotations
 
-from . import activations, arithmetic, linear, normalizations, pooling, reductions, shapes
-from . import indexing as gathering
+from . import activations, arithmetic, indexing, linear, normalizations, pooling, reductions, shapes
 from .registry import apply_rule, rule
 
 __all__ = ["apply_rule", "rule"]
 
-# Importing a family enters its rules in the table.
-_FAMILIES = (activations, arithmetic, gathering, linear, normalizations, pooling, reductions, shapes)
+# Importing a family adds its rules to the table.
+_FAMILIES = (activations, arithmetic, indexing, linear, normalizations, pooling, reductions, shapes)

@@ -43,7 +43,7 @@ def thresholded_relu(at: Site) -> ir.Value:
 
 @rule("Clip")
 def clip(at: Site) -> ir.Value:
-    """Nothing passes at the bounds themselves, as at those of a ReLU6."""
+    """The gradient is 0 at the limits themselves, as for ReLU6."""
     g = at.g
     low, high = at.input(1), at.input(2)
     if low is not None:
@@ -89,7 +89,7 @@ def tanh(at: Site) -> ir.Value:
 
 @rule("Gelu")
 def gelu(at: Site) -> ir.Value:
-    """x·Φ(x): Φ + x·φ; and the derivative of the tanh form where that is asked for."""
+    """x·Φ(x): Φ + x·φ; or the derivative of the tanh approximation."""
     op, x = at.op, at.x
     if at.node.attributes.get_string("approximate", "none") == "tanh":
         k = math.sqrt(2 / math.pi)
@@ -182,13 +182,13 @@ def absolute(at: Site) -> ir.Value:
 
 @rule("QuantizeLinear")
 def quantize(at: Site) -> ir.Value:
-    """Straight through: rounding has no slope of its own, the tensor it rounds has."""
+    """Straight through: the gradient of the tensor before rounding."""
     return at.g
 
 
 @rule("DequantizeLinear")
 def dequantize(at: Site) -> ir.Value:
-    """Straight through, or a ReLU where the quantisation took the place of one."""
+    """Straight through, or as for a ReLU where the quantisation replaced one."""
     if not quantized_from_zero(at.node) or not _absorbed_activation(at.source):
         return at.g
     return _where(at, at.op.Greater(at.y, 0.0), at.g, 0.0)

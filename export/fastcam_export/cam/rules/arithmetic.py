@@ -44,7 +44,7 @@ def power(at: Site) -> ir.Value:
 
 @rule("Max", "Min", inputs=ANY)
 def extreme(at: Site) -> ir.Value:
-    """The inputs that attain the extreme share the cotangent."""
+    """The inputs equal to the extreme share the cotangent."""
     op = at.op
     hits = [op.Equal(at.input(i), at.y) for i in range(len(at.node.inputs))]
     number = op.Cast(hits[0], to=ir.DataType.FLOAT)

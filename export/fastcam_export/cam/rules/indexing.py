@@ -38,8 +38,8 @@ def gather_nd(at: Site) -> ir.Value:
 def _put_back(at: Site, picked: ir.Value, axis: int, index: np.ndarray, size: int) -> ir.Value:
     """Add the elements of `picked` along `axis` to where `index` took them from, of `size` places.
 
-    The sources are known, so it is gathered again: for every place its first taker, its second, and so
-    on; a place without one takes from a row of zeros at the end.
+    The indices are constant, so the sum is a series of gathers: for every place the first element that was
+    taken from it, then the second, and so on. A place without one reads a row of zeros at the end.
     """
     op = at.op
     takers = [np.flatnonzero(index == place) for place in range(size)]

@@ -44,7 +44,7 @@ def local_response_normalization(at: Site) -> ir.Value:
     before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
     squares = _channel_mean(at, op.Mul(at.x, at.x), before, after)
     d = op.Add(op.Mul(squares, alpha), attributes.get_float("bias", 1.0))
-    # An element is seen by the channels that see it: the window the other way round.
+    # The channels whose window holds this element: the window mirrored.
     seen = _channel_mean(at, op.Div(op.Mul(at.g, at.y), d), after, before)
     own = op.Mul(at.g, op.Pow(d, -beta))
     return op.Sub(own, op.Mul(op.Mul(at.x, 2 * alpha * beta), seen))

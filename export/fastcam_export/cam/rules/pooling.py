@@ -45,7 +45,7 @@ def average_pool(at: Site) -> ir.Value:
 
 
 def _elements(at: Site, window: Window, include_pad: bool, ceil_mode: bool) -> np.ndarray:
-    """How many elements each average is over; windows reach into the padding or beyond it."""
+    """The number of elements of each average: windows may reach into the padding or beyond it."""
     total = np.ones(())
     for size, k, s, d, begin, end in zip(
         at.dims()[2:],
@@ -61,7 +61,7 @@ def _elements(at: Site, window: Window, include_pad: bool, ceil_mode: bool) -> n
         steps = size + begin + end - (k - 1) * d - 1
         number = (-(-steps // s) if ceil_mode else steps // s) + 1
         if ceil_mode and (number - 1) * s >= size + begin:
-            number -= 1  # a window that would start behind the input
+            number -= 1  # a window that would start after the input
         places = np.arange(number)[:, None] * s - begin + np.arange(k) * d
         inside = (places < size + end) if include_pad else (places >= 0) & (places < size)
         total = np.multiply.outer(total, inside.sum(axis=1).astype(np.float64))
@@ -72,8 +72,8 @@ def _elements(at: Site, window: Window, include_pad: bool, ceil_mode: bool) -> n
 def max_pool(at: Site) -> ir.Value:
     """To the first of the largest elements of each window; windows may overlap.
 
-    The window's place in the input, subtracted from the index of its largest element, says which of
-    the k elements of the window it is. Each of the k gets a channel of its own, spread to its place.
+    The index of the largest element minus the start of the window is its number among the k elements of the
+    window. Each of the k numbers gets its own channel, which is spread to its place.
     """
     op, node = at.op, at.node
     window = window_of(at, node.attributes.get_ints("kernel_shape", ()))
@@ -111,6 +111,6 @@ def _place_in_window(at: Site, index: ir.Value, window: Window) -> ir.Value:
 
 
 def _one_channel(at: Site, value: ir.Value) -> ir.Value:
-    """N×C×h×w as (N·C)×1×h×w: every channel is pooled alike."""
+    """N×C×h×w as (N·C)×1×h×w: channels are pooled independently."""
     spatial = at.op.Slice(at.op.Shape(at.g), [2], [at.rank()])
     return at.op.Reshape(value, at.op.Concat([-1, 1], spatial, axis=0))

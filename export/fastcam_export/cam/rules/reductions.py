@@ -12,7 +12,7 @@ from .registry import rule
 
 
 def spread_mean(at: Site, g: ir.Value, axes: Sequence[int]) -> ir.Value:
-    """The way back from a mean over `axes`: every element gets an equal share of `g` (kept axes)."""
+    """The gradient of a mean over `axes`: every element gets an equal share of `g`, which keeps the axes."""
     op, number = at.op, 1
     for axis in axes:
         size = at.dims()[axis]
@@ -41,7 +41,7 @@ def reduce_sum(at: Site) -> ir.Value:
 
 @rule("ReduceMax", "ReduceMin")
 def reduce_extreme(at: Site) -> ir.Value:
-    """The elements that attain the extreme share the cotangent."""
+    """The elements equal to the extreme share the cotangent."""
     op, axes = at.op, _axes(at)
     hits = op.Equal(at.x, _kept(at, at.y, axes))
     number = op.reduce("ReduceSum", op.Cast(hits, to=ir.DataType.FLOAT), axes)

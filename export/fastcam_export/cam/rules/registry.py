@@ -12,11 +12,11 @@ Rule = Callable[[Site], ir.Value]
 ANY = -1
 
 RULES: dict[str, tuple[Rule, int]] = {}
-"""By operator, with the number of inputs that the rule is for."""
+"""The rule of each operator, and the number of inputs it covers."""
 
 
 def rule(*op_types: str, inputs: int = 1) -> Callable[[Rule], Rule]:
-    """Enter the decorated function in the table, for the first `inputs` inputs (or `ANY`)."""
+    """Add the decorated function to the table, for the first `inputs` inputs (or `ANY`)."""
 
     def enter(function: Rule) -> Rule:
         for op_type in op_types:

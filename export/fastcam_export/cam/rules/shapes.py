@@ -82,7 +82,7 @@ def _length(at: Site, value: ir.Value | None, axis: int) -> int:
 
 
 def _embed(at: Site, before: Sequence[int]) -> ir.Value:
-    """`g` in a tensor of zeros as large as `x`, `before` elements from its start."""
+    """`g` inside a tensor of zeros with the shape of `x`, `before` elements from the start."""
     op, first = at.op, at.op.const(np.array(before, np.int64))
     last = op.Sub(op.Sub(at.shape(), first), op.Shape(at.g))
     return op.Pad(at.g, op.Concat(first, last, axis=0))

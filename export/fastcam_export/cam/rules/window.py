@@ -1,4 +1,4 @@
-"""Sliding windows: where a convolution or a pooling looks, and the way back from there."""
+"""The sliding window of a convolution or pooling, and its transpose."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Window:
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     begins: tuple[int, ...]
-    """Padding in front of the input."""
+    """Padding before the input."""
     ends: tuple[int, ...]
-    """Padding behind the input."""
+    """Padding after the input."""
 
 
 def window_of(at: Site, kernel: Sequence[int]) -> Window:
@@ -55,8 +55,8 @@ def _same(at: Site, axis: int, kernel: int, stride: int, dilation: int) -> int:
 def spread_windows(at: Site, g: ir.Value, weight: ir.Value, window: Window, group: int = 1) -> ir.Value:
     """Add each value of `g`, times `weight`, to where its window lies in an input as large as `x`.
 
-    `g` and `weight` are those of a ConvTranspose. The result is first made stride − 1 longer than
-    needed at most, then cropped, so it does not matter whether the sizes are known.
+    `g` and `weight` are those of a ConvTranspose. Its result is up to stride − 1 longer than needed and is
+    then cropped, so the sizes need not be known.
     """
     spread: ir.Value = at.op.ConvTranspose(
         g,

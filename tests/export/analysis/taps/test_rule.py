@@ -34,7 +34,7 @@ def test_a_network_of_integer_operators_is_refused_with_a_way_out() -> None:
         """,
         s=np.float32(0.1), z=np.uint8(0), w=np.ones((10, 3, 3, 3), np.int8), wz=np.int8(0),
     )  # fmt: skip
-    with pytest.raises(GraftError, match="what QLinearConv gives is integers: quantise in the QDQ format"):
+    with pytest.raises(GraftError, match="QLinearConv computes integers: quantise in the QDQ format"):
         taps_of(model)
 
 
