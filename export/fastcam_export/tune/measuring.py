@@ -141,15 +141,16 @@ class Workbench:
     ) -> Measured:
         """Measure one form, alternating with the plain network so that noise affects both alike.
 
-                Args:
-                    form: The form to measure.
-                    progress: Called with the number of rounds done, from 0, and their total; from 0 again where all
-                        rounds are repeated.
-                    budget: While it is open if the form is within it, all rounds are repeated, up to `MOST_PASSES`
-        times.
-                Raises:
-                    GraftError: The form cannot be grafted.
-                    FastcamError: It cannot be run.
+        Args:
+            form: The form to measure.
+            progress: Called with the number of rounds done, from 0, and their total; from 0 again where all
+                rounds are repeated.
+            budget: While it is open if the form is within it, all rounds are repeated, up to `MOST_PASSES`
+                times.
+
+        Raises:
+            GraftError: The form cannot be grafted.
+            FastcamError: It cannot be run.
         """
         total = bench.WARM_UP + self.options.rounds
         progress(0, total)

@@ -44,13 +44,13 @@ PART = 2**17
 HALVINGS = 3
 """More would save little, and keep layers of different sizes from sharing a function, which loads faster."""
 FEW = 2**12
-"""Elements whose logarithms cost too little to look for a form that leaves fewer."""
+"""Elements whose logarithms cost too little to look for a scheme that leaves fewer."""
 FREE = 28 * 28
 """Pixels that a map is taken to have where its height or width is free."""
 
 
 @dataclass(frozen=True)
-class _Form:
+class _Scheme:
     """One way to write the function.
 
     The channels are split into `parts`, all at once or by turns: each is then used up while it is in the
@@ -75,19 +75,19 @@ def smoe(
     nonnegative: bool,
     bound: float | None = None,
 ) -> Step:
-    """SMOE Scale in the fastest form for the shape.
+    """SMOE Scale, with the fastest scheme for the shape.
 
     Exactly 0 where all channels of a pixel are equal, dead or single. What nearly equal channels differ by
     is resolved to 1e-6 of their mean. For layers of a network the map is within 5e-6 of its range.
     """
     pixels = None if height is None or width is None else height * width
-    form = _choose(channels, pixels, epsilon, bound)
-    rows = channels // form.parts >> form.halvings
+    scheme = _choose(channels, pixels, epsilon, bound)
+    rows = channels // scheme.parts >> scheme.halvings
     mean = _mean if max(_sums(channels)) <= LONG else _corrected_mean
     constants = _mean_constants(channels)
-    if form.by_turns:
+    if scheme.by_turns:
         constants["indices"] = np.arange(channels)
-    constants["log_mean"] = np.full((1, rows), -2 / form.factors / rows / math.log(2), np.float32)
+    constants["log_mean"] = np.full((1, rows), -2 / scheme.factors / rows / math.log(2), np.float32)
     if pixels is not None:
         constants["shape"] = np.array([0, height, width], np.int64)
 
@@ -95,19 +95,19 @@ def smoe(
         given = dict(zip(constants, inputs, strict=True))
         epsilon = op.attribute("epsilon")
         y = x if nonnegative else op.Relu(x)
-        if form.by_turns:
+        if scheme.by_turns:
             m = op.Add(mean(op, y, given), epsilon)
             parts: Sequence[ir.Value] = _parts(
-                op, op.Reshape(y, [0, 0, -1]), given["indices"], epsilon, form.parts
+                op, op.Reshape(y, [0, 0, -1]), given["indices"], epsilon, scheme.parts
             )
         else:
             y = op.Add(y, epsilon)
             m = mean(op, y, given)
-            parts = op.split(op.Reshape(y, [0, 0, -1]), form.parts, axis=1)
-        root = _root(op, parts, form)
-        for _ in range(form.halvings):
+            parts = op.split(op.Reshape(y, [0, 0, -1]), scheme.parts, axis=1)
+        root = _root(op, parts, scheme)
+        for _ in range(scheme.halvings):
             root = op.Sqrt(op.Mul(*op.split(root, 2, axis=1)))
-        ratio = op.Div(root, _power(op, m, form))
+        ratio = op.Div(root, _power(op, m, scheme))
         d = op.ThresholdedRelu(op.MatMul(given["log_mean"], op.Log(ratio)), alpha=FLOOR)
         return op.Reshape(op.Mul(m, d), given.get("shape") or op.Gather(op.Shape(x), [0, 2, 3]))
 
@@ -119,10 +119,10 @@ def smoe(
     return Step(function, constants, {"epsilon": epsilon})
 
 
-def _choose(channels: int, pixels: int | None, epsilon: float, bound: float | None) -> _Form:
-    """The form that leaves the fewest elements to take the logarithm of."""
+def _choose(channels: int, pixels: int | None, epsilon: float, bound: float | None) -> _Scheme:
+    """The scheme that leaves the fewest elements to take the logarithm of."""
     by_turns = pixels is not None and channels * pixels >= LARGE
-    forms: dict[_Form, int] = {}
+    schemes: dict[_Scheme, int] = {}
     for factors in FACTORS:
         exponent = _exponent(factors, epsilon, bound)
         if exponent is None or channels % factors:
@@ -133,8 +133,8 @@ def _choose(channels: int, pixels: int | None, epsilon: float, bound: float | No
             parts, left = 2 * parts, left // 2
         while halvings < HALVINGS and channels % (2 * parts << halvings) == 0:
             halvings, left = halvings + 1, left // 2
-        forms[_Form(factors, exponent, parts, halvings, by_turns)] = max(left, FEW)
-    return min(forms, key=lambda form: forms[form])
+        schemes[_Scheme(factors, exponent, parts, halvings, by_turns)] = max(left, FEW)
+    return min(schemes, key=lambda scheme: schemes[scheme])
 
 
 def _exponent(factors: int, epsilon: float, bound: float | None) -> int | None:
@@ -183,21 +183,21 @@ def _parts(op: Ops, flat: ir.Value, indices: ir.Value, epsilon: ir.Value, count:
     return [op.Add(op.Gather(flat, part, axis=1), epsilon) for part in parts]
 
 
-def _root(op: Ops, parts: Sequence[ir.Value], form: _Form) -> ir.Value:
+def _root(op: Ops, parts: Sequence[ir.Value], scheme: _Scheme) -> ir.Value:
     """The root of 2^exponent · (geometric mean of the parts)^factors."""
-    if len(parts) > form.factors:
+    if len(parts) > scheme.factors:
         half = len(parts) // 2
-        return op.Sqrt(op.Mul(_root(op, parts[:half], form), _root(op, parts[half:], form)))
-    first = op.Mul(parts[0], 2.0**form.exponent) if form.exponent else parts[0]
+        return op.Sqrt(op.Mul(_root(op, parts[:half], scheme), _root(op, parts[half:], scheme)))
+    first = op.Mul(parts[0], 2.0**scheme.exponent) if scheme.exponent else parts[0]
     return op.Sqrt(functools.reduce(op.Mul, parts[1:], first))
 
 
-def _power(op: Ops, m: ir.Value, form: _Form) -> ir.Value:
+def _power(op: Ops, m: ir.Value, scheme: _Scheme) -> ir.Value:
     """What `_root` is where all channels are m."""
-    base, count = (op.Sqrt(m), form.factors) if form.factors % 2 else (m, form.factors // 2)
+    base, count = (op.Sqrt(m), scheme.factors) if scheme.factors % 2 else (m, scheme.factors // 2)
     power = base
     for digit in f"{count:b}"[1:]:
         power = op.Mul(power, power)
         if digit == "1":
             power = op.Mul(power, base)
-    return op.Mul(power, 2.0 ** (form.exponent // 2)) if form.exponent else power
+    return op.Mul(power, 2.0 ** (scheme.exponent // 2)) if scheme.exponent else power
