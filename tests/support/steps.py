@@ -12,13 +12,14 @@ from fastcam_runtime.contract import DOMAIN
 
 
 def _runs(opset: int) -> bool:
-    """Whether the installed onnxruntime knows this opset; 1.23, the last for Python 3.10, ends at 23."""
+    """Whether the installed onnxruntime knows this opset: 1.21 ends at 22, and 1.23 at 23."""
+    errors = ort.capi.onnxruntime_pybind11_state
     text = f'<ir_version: 8, opset_import: ["" : {opset}]> g (float[1] x) => (float[1] y) {{ y = Neg (x) }}'
     options = ort.SessionOptions()
     options.log_severity_level = 4
     try:
         ort.InferenceSession(onnx.parser.parse_model(text).SerializeToString(), options)
-    except ort.capi.onnxruntime_pybind11_state.Fail:
+    except (errors.Fail, errors.InvalidArgument):
         return False
     return True
 
