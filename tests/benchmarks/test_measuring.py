@@ -43,6 +43,7 @@ def test_every_form_computes_the_same(files: forms.Files) -> None:
     forms.check_equal(sessions, SIZE)
 
 
+@pytest.mark.slow
 def test_a_form_that_computes_something_else_is_not_timed(files: forms.Files, tmp_path: Path) -> None:
     model = onnx.load(files.naive)
     weights = next(tensor for tensor in model.graph.initializer if tensor.name == "w2")

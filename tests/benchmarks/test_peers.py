@@ -69,6 +69,7 @@ def test_smoe_by_hooks_equals_the_oracle() -> None:
         assert torch.equal(scores, small()(torch.from_numpy(picture)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_everywhere")
 @pytest.mark.parametrize("peer", torch_peers.PEERS, ids=lambda peer: f"{peer.package} {peer.method}")
 def test_every_peer_explains(peer: torch_peers.Peer) -> None:

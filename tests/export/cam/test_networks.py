@@ -197,6 +197,7 @@ def test_network_equals_autograd(make: Callable[[ModuleType], Network], torchvis
             assert np.abs(cam - expected).max() <= TOLERANCE
 
 
+@pytest.mark.slow
 def test_shipped_model_with_its_weights() -> None:
     """EfficientNet-Lite0 as it is shipped: the features of two pictures, then its head in float64."""
     proto = onnx.load(MODELS / "efficientnet-lite0.onnx")

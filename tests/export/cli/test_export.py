@@ -98,6 +98,7 @@ def test_inspect_says_where_there_are_no_class_scores(
     assert f"scores  logits  one for each of {told}, not for each class: no labels, no class maps\n" in out
 
 
+@pytest.mark.slow
 def test_a_free_size_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     free, target = tmp_path / "free.onnx", tmp_path / "out.onnx"
     onnx.save(small_cnn("float[batch,3,height,width] input"), free)

@@ -81,6 +81,7 @@ def model(demo: Finished) -> Model:
     return Model(demo.out / MODEL, threads=1)
 
 
+@pytest.mark.slow
 def test_files_are_there_and_told(demo: Finished) -> None:
     assert {path.name for path in demo.out.iterdir()} == FILES
     printed = demo.process.stdout
@@ -128,6 +129,7 @@ def test_the_map_is_on_the_subject(model: Model, photo: str, label: str, box: Bo
     assert inside[most_salient].mean() > 0.9
 
 
+@pytest.mark.slow
 def test_latency_compares_three_variants(demo: Finished) -> None:
     variants = compare(default_model(), demo.out / MODEL, rounds=6)
     outputs = [[output.name for output in variant.session.get_outputs()] for variant in variants]
@@ -287,6 +289,7 @@ class TestInterrupted:
         assert {path.name: path.read_text() for path in out.iterdir()} == {n: f"the good {n}" for n in FILES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -52,6 +52,7 @@ def test_a_negative_dimension_is_free() -> None:
         np.testing.assert_array_equal(values, expected[name], err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "freed"),
     [("1,3,64,64", (0,)), ("1,3,64,64", (2, 3)), ("1,3,64,64", (0, 2, 3)), ("N,3,64,64", (0, 2, 3))],

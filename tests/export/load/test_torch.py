@@ -181,6 +181,7 @@ def test_a_name_where_torch_is_not_installed(line: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_something_that_is_no_model_where_torch_is_not_installed(tmp_path: Path) -> None:
     done = without("torch", folder=tmp_path)
     assert done.stderr.startswith("refused: cannot load a object: ")

@@ -20,6 +20,7 @@ def maps_of(sizes: list[tuple[int, int]], batch: int = 2, seed: int = 0) -> list
     return [rng.random((batch, *size)).astype(np.float32) for size in sizes]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(lengths, lengths, lengths, lengths, st.integers(0, 99))
 def test_upsample_is_bilinear_interpolation(h: int, w: int, height: int, width: int, seed: int) -> None:

@@ -19,6 +19,7 @@ def assert_same_picture(found: np.ndarray, expected: np.ndarray) -> None:
     assert np.abs(found - expected).max() <= 0.501
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=6),
