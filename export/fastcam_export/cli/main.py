@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from fastcam_runtime.cli.arguments import Parser, parse
 
 from ..save.interruption import interrupted_once
-from . import demo, export, quantize, tune
+from . import demo, evaluate, export, quantize, tune
 from . import inspect as plain
 
-COMMANDS = (export, tune, demo, quantize)
+COMMANDS = (export, tune, evaluate, demo, quantize)
 
 
 def main(argv: Sequence[str]) -> int:

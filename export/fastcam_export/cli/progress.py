@@ -8,6 +8,8 @@ from typing import TextIO
 
 _WIDTH = 24
 _CLEAR = "\r\x1b[K"
+_TELLING = 2.0
+"""Seconds after which the time that is left can be told."""
 
 
 class Progress:
@@ -36,7 +38,15 @@ class Progress:
         if self._rewrites:
             filled = _WIDTH * done // total
             bar = "━" * filled + "─" * (_WIDTH - filled)
-            self._write(f"{_CLEAR}{self._stage} … {bar} {done}/{total} ")
+            self._write(f"{_CLEAR}{self._stage} … {bar} {done}/{total} {self._left(done, total)}")
+
+    def _left(self, done: int, total: int) -> str:
+        """`1:20 left `, once enough is done to tell."""
+        elapsed = time.monotonic() - self._started
+        if not done or elapsed < _TELLING:
+            return ""
+        minutes, seconds = divmod(round(elapsed / done * (total - done)), 60)
+        return f"{minutes}:{seconds:02d} left "
 
     def __enter__(self) -> Progress:
         return self

@@ -24,6 +24,7 @@ _EXPORT_COMMANDS = {
     "demo": "the shipped model on the shipped clip",
     "tune": "find the best maps that cost no more than a budget on this device",
     "quantize": "write the int8 form of a network, and how far the two agree",
+    "evaluate": "measure how good the maps of a file are on your pictures",
 }
 """The commands of `fastcam_export`."""
 

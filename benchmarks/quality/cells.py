@@ -1,0 +1,104 @@
+"""The cells of the retraining experiments, in the order of the plan, and their results as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from . import protocol
+
+MODES = ("KAR", "ROAR")
+WHOLE = "whole"
+"""The network that the maps come from, trained and tested on whole photos."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One network to train: what is masked, how, and with which seed."""
+
+    experiment: str
+    """`layer`, `input` or `whole`."""
+    method: str
+    mode: str
+    """`KAR` or `ROAR`."""
+    at: float
+    """The number of the scale (1…5), or the share of the photo's pixels."""
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.experiment} {self.method} {self.mode} {self.at:g} seed {self.seed}"
+
+
+def planned(seeds: Sequence[int] = protocol.SEEDS) -> Iterator[Cell]:
+    """All cells, in the order in which they are run."""
+    for seed in seeds:
+        yield Cell(WHOLE, "none", "KAR", 1.0, seed)
+        yield from _layers((5, 4, 3), seed)
+        yield from _inputs(protocol.CHEAP_INPUT_METHODS, protocol.FIRST_SHARES, seed)
+        yield from _layers((2, 1), seed)
+        others = [
+            (mode, share)
+            for share in protocol.SHARES
+            for mode in MODES
+            if (mode, share) not in protocol.FIRST_SHARES
+        ]
+        yield from _inputs(protocol.CHEAP_INPUT_METHODS, others, seed)
+        yield from _inputs((protocol.SMOOTHGRAD,), [*protocol.FIRST_SHARES, *others], seed)
+
+
+def _layers(layers: Sequence[int], seed: int) -> Iterator[Cell]:
+    for layer in layers:
+        for method in (*protocol.LAYER_METHODS, protocol.RANDOM):
+            for mode in MODES:
+                yield Cell("layer", method, mode, layer, seed)
+
+
+def _inputs(methods: Sequence[str], shares: Sequence[tuple[str, float]], seed: int) -> Iterator[Cell]:
+    for mode, share in shares:
+        for method in methods:
+            yield Cell("input", method, mode, share, seed)
+        if protocol.SMOOTHGRAD not in methods:
+            # What is removed at random is what random pixels keep of the rest.
+            yield Cell("input", protocol.RANDOM, "KAR", share if mode == "KAR" else round(1 - share, 2), seed)
+
+
+class Results:
+    """The finished cells in a file, one line of JSON each; a run that was stopped goes on where it was.
+
+    Args:
+        path: The file; it need not be there yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines = read_results(path) if path.exists() else []
+
+    def accuracy(self, cell: Cell) -> float | None:
+        """The cell's accuracy; None where it was not run under this version of the plan."""
+        return next((line["accuracy"] for line in self._lines if _is(line, cell)), None)
+
+    def add(self, cell: Cell, accuracy: float, **more: Any) -> None:
+        """Keep a result, on disk at once."""
+        line = {"protocol": protocol.VERSION, **asdict(cell), "accuracy": accuracy, **more}
+        self._lines.append(line)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def read_results(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file of results; a last line that was cut off is passed over."""
+    lines = []
+    for text in path.read_text(encoding="utf-8").splitlines():
+        try:
+            lines.append(json.loads(text))
+        except json.JSONDecodeError:
+            continue
+    return lines
+
+
+def _is(line: dict[str, Any], cell: Cell) -> bool:
+    return line["protocol"] == protocol.VERSION and all(line[k] == v for k, v in asdict(cell).items())

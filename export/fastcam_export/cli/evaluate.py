@@ -1,0 +1,142 @@
+"""The options of `fastcam evaluate`: how good the maps of a file are on the user's pictures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from fastcam_runtime.cli.arguments import MODEL_HELP, Parser
+from fastcam_runtime.cli.output_paths import check_json_path, refuse_overwriting, write_json
+from fastcam_runtime.contract import METADATA_KEY
+from fastcam_runtime.errors import FastcamError
+from fastcam_runtime.model.file import summarize_file
+from fastcam_runtime.sinks.atomic import check_folder, prepare_folder, write_whole
+
+from ..api import export
+from ..errors import GraftError
+from ..evaluate import page, table
+from ..evaluate.evaluation import Request, begin, evaluate
+from ..evaluate.localisation import Objects
+from ..evaluate.pictures import list_pictures
+from ..evaluate.subject import JUDGED, Subject
+from ..save.interruption import temporary_folder
+from .arguments import add_graft_options, graft_options
+from .progress import Progress
+
+STOPPED = 130
+
+_DESCRIPTION = """\
+Measure how good the maps of a file are: on the file itself, with your pictures.
+
+Pixels are put in and taken out in the order of the map, and the network is asked each time: a good map finds
+the pixels that the network needs. Maps that know nothing of the network (random, blobs, centre, edges) show
+what a figure is worth. Weights are shuffled to see whether the map shows what was learnt.
+"""
+
+_EPILOG = """\
+A plain network is given saliency_map, cam and fastcam first; the options for maps are for it. Ctrl-C ends the
+measurement and prints what is done so far.
+
+examples:
+  fastcam evaluate model-fastcam.onnx photos/
+  fastcam evaluate model.onnx photos/ --preprocess imagenet --html report.html --json figures.json
+  fastcam evaluate model-fastcam.onnx coco/photos --boxes coco/instances.json --video cars.mp4
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the sub-command to the parsers of `fastcam`."""
+    command = commands.add_parser(
+        "evaluate",
+        allow_abbrev=False,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
+    command.add_argument("pictures", metavar="PICTURES", help="a folder, or 'photos/*.jpg'")
+    command.add_argument(
+        "--boxes", type=Path, metavar="FILE", help="objects: COCO JSON, or a folder of masks"
+    )
+    command.add_argument("--video", metavar="FILE", help="measure the flicker on this video too")
+    command.add_argument("--count", type=int, metavar="N", help="take N pictures, evenly spread (all)")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the random maps (0)")
+    command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
+    command.add_argument("--no-sanity", dest="sanity", action="store_false", help="no shuffled weights")
+    command.add_argument("--json", type=Path, metavar="FILE", help="write every figure of every picture")
+    command.add_argument("--html", type=Path, metavar="FILE", help="write a report with plots and pictures")
+    add_graft_options(command, leave_out=("outputs", "class_input", "inline", "prepared"))
+    command.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print, write; returns the exit code."""
+    if args.count is not None and args.count < 1:
+        raise FastcamError(f"--count {args.count}: at least 1 is needed")
+    targets = [path for path in (args.json, args.html) if path is not None]
+    if args.json is not None:
+        check_json_path(args.json)
+    if args.html is not None:
+        _check_page(args.html)
+    refuse_overwriting([args.model, str(args.boxes or ""), args.pictures], targets)
+    pictures = list_pictures(args.pictures)
+    if args.count is not None and args.count < len(pictures):
+        pictures = [pictures[k * len(pictures) // args.count] for k in range(args.count)]
+    objects = None if args.boxes is None else Objects(args.boxes)
+    request = Request(pictures, objects, args.video, args.seed, args.sanity)
+    with temporary_folder("fastcam-evaluate-") as folder:
+        subject = Subject(_grafted(args, folder), args.threads)
+        found = begin(subject, args.model, request)
+        with Progress(sys.stderr) as progress:
+            try:
+                evaluate(subject, request, found, folder, _stages(progress))
+            except KeyboardInterrupt:
+                if not found.pictures:
+                    raise
+                found.stopped = True
+    print(table.text(found))
+    if args.json is not None:
+        write_json(args.json, found.as_dict())
+    if args.html is not None:
+        prepare_folder(args.html.parent, str(args.html))
+        write_whole(args.html, page.html(found).encode(errors="replace"))
+    return STOPPED if found.stopped else 0
+
+
+def _check_page(path: Path) -> None:
+    """Refuse a place that the report cannot be written to, before the work that it reports on."""
+    check_folder(path.parent, str(path))
+    if path.exists() and (path.is_dir() or path.suffix.lower() not in (".html", ".htm")):
+        raise FastcamError(f"{path}: there is something that is no .html; name another file for the report")
+
+
+def _grafted(args: argparse.Namespace, folder: Path) -> Path:
+    """The file to judge: as it is where it has maps, else with maps added in `folder`."""
+    path = Path(args.model)
+    if path.is_file() and METADATA_KEY in summarize_file(path).metadata:
+        return path
+    target = folder / "grafted.onnx"
+    options = graft_options(args)
+    try:
+        exported = export(args.model, target, outputs=JUDGED, **options)
+    except GraftError as error:
+        # A head without class maps: the map without a class can be judged all the same.
+        exported = export(args.model, target, **options)
+        print(f"note: only saliency_map: {error}", file=sys.stderr)
+    for note in exported.notes:
+        print(f"note: {note}", file=sys.stderr)
+    return exported.path
+
+
+def _stages(progress: Progress) -> Callable[[str, int, int], None]:
+    begun: set[str] = set()
+
+    def tell(stage: str, done: int, total: int) -> None:
+        if stage not in begun:
+            begun.add(stage)
+            progress.begin(stage)
+        progress.update(done, total)
+
+    return tell

@@ -1,0 +1,75 @@
+"""Maps that know nothing of the network: what a good map has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Map = NDArray[np.float32]
+Picture = NDArray[np.uint8]
+
+BLOB_SIGMA = 1 / 8
+"""Blur of the random blobs, as a share of the shorter side."""
+EDGE_SIGMA = 1 / 32
+"""Blur of the edges, the same way: a map of single edge pixels would be hopeless for another reason."""
+CENTRE_SIGMA = 1 / 4
+"""Width of the hill in the centre, as a share of each side."""
+
+
+def random(picture: Picture, seed: int) -> Map:
+    """Every pixel at random."""
+    return np.random.default_rng([seed, 0]).random(picture.shape[:2], np.float32)
+
+
+def blobs(picture: Picture, seed: int) -> Map:
+    """Random blobs: as smooth as a map of a network, and as blind as noise."""
+    height, width = picture.shape[:2]
+    noise = np.random.default_rng([seed, 1]).standard_normal((height, width)).astype(np.float32)
+    return _unit(_blur(noise, BLOB_SIGMA))
+
+
+def centre(picture: Picture, seed: int) -> Map:
+    """A hill in the middle: where photographers put things."""
+    rows, columns = (
+        np.exp(-(((np.arange(side) + 0.5) / side - 0.5) ** 2) / (2 * CENTRE_SIGMA**2))
+        for side in picture.shape[:2]
+    )
+    return _unit(np.outer(rows, columns).astype(np.float32))
+
+
+def sobel(picture: Picture, seed: int) -> Map:
+    """Edges: the length of the gradient of the gray picture, blurred."""
+    gray = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY) if picture.ndim == 3 else picture
+    across = cv2.Sobel(gray, cv2.CV_32F, 1, 0)
+    down = cv2.Sobel(gray, cv2.CV_32F, 0, 1)
+    return _unit(_blur(np.hypot(across, down), EDGE_SIGMA))
+
+
+def edges_in_centre(picture: Picture, seed: int) -> Map:
+    """Edges × centre: the strongest guess without a network."""
+    return sobel(picture, seed) * centre(picture, seed)
+
+
+EDGES = "Sobel"
+CONTROLS: Mapping[str, Callable[[Picture, int], Map]] = {
+    "random": random,
+    "blobs": blobs,
+    "centre": centre,
+    EDGES: sobel,
+    "edges × centre": edges_in_centre,
+}
+"""By the names in the tables. Each takes a picture (BGR or gray) and the number of its random pattern."""
+
+
+def _blur(picture: Map, share: float) -> Map:
+    sigma = share * min(picture.shape)
+    return np.asarray(cv2.GaussianBlur(picture, (0, 0), sigma, borderType=cv2.BORDER_REFLECT), np.float32)
+
+
+def _unit(values: Map) -> Map:
+    """To 0…1; what is constant becomes 0."""
+    low, high = float(values.min()), float(values.max())
+    return np.asarray((values - low) / max(high - low, 1e-12), np.float32)

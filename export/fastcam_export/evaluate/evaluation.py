@@ -1,0 +1,195 @@
+"""The whole evaluation: pictures one after the other, then the sanity checks and the video."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from fastcam_runtime.image import Image
+from numpy.typing import NDArray
+
+from . import perturbation, road, shuffling
+from .agreement import rank_correlation
+from .baselines import BASELINES, BLUR_SIGMA
+from .bootstrap import RESAMPLES
+from .controls import CONTROLS, EDGES
+from .flicker import flicker
+from .localisation import Objects, energy_inside, on_input, pixel_auc, pointing
+from .masks import ranking
+from .pictures import read_picture
+from .results import Evaluation, Example, PictureResult
+from .subject import Seen, Subject
+
+SANITY_PICTURES = 20
+EXAMPLES = 4
+Maps = dict[str, NDArray[np.float32]]
+Tell = Callable[[str, int, int], None]
+"""Told how far it is: the stage, what is done and how much there is."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be measured beside insertion and deletion."""
+
+    pictures: Sequence[Path]
+    objects: Objects | None = None
+    video: str | None = None
+    seed: int = 0
+    sanity: bool = True
+
+
+def begin(subject: Subject, name: str, request: Request) -> Evaluation:
+    """An empty evaluation of the file that the user calls `name`."""
+    return Evaluation(name, _setup(subject, request), (*subject.words, *CONTROLS), subject.words)
+
+
+def evaluate(subject: Subject, request: Request, found: Evaluation, folder: Path, tell: Tell) -> None:
+    """Measure. What is found grows picture by picture, so that a caller who is interrupted has it.
+
+    Args:
+        subject: The file.
+        request: The pictures, and what else to look at.
+        found: Where the figures go.
+        folder: Where files with shuffled weights may be written; nothing stays there.
+        tell: Called as it goes on.
+    """
+    kept: list[tuple[Seen, Maps]] = []
+    for number, path in enumerate(request.pictures):
+        tell("pictures", number, len(request.pictures))
+        frame = read_picture(path)
+        if frame is None:
+            found.notes.append(f"{path} is not a picture that can be read; left out")
+            continue
+        seen, maps = _judge(subject, request, found, path, frame, number)
+        if len(kept) < SANITY_PICTURES:
+            kept.append((seen, maps))
+    if request.sanity:
+        _sanity(subject, found, kept, folder, tell)
+    if request.video is not None:
+        tell("video", 0, 1)
+        found.flicker = flicker(request.video, lambda frame: subject.maps(subject.see(frame).tensor))
+
+
+def _judge(
+    subject: Subject, request: Request, found: Evaluation, path: Path, frame: Image, number: int
+) -> tuple[Seen, Maps]:
+    """All figures of one picture, added to what was found."""
+    seed = request.seed + number
+    seen = subject.see(frame)
+    chances = subject.probabilities([seen.tensor])[0]
+    target = int(chances.argmax())
+
+    def ask(versions: list[perturbation.Tensor]) -> NDArray[np.float64]:
+        return subject.probabilities(versions)[:, target]
+
+    maps = subject.maps(seen.tensor)
+    controls = {name: make(seen.picture, seed) for name, make in CONTROLS.items()}
+    every = {**maps, **controls}
+    ranks = {name: ranking(values) for name, values in every.items()}
+    methods: dict[str, dict[str, float]] = {name: {} for name in every}
+    for kind, make_baseline in BASELINES.items():
+        baseline = make_baseline(seen.tensor)
+        curves = perturbation.curves(seen.tensor, baseline, ranks, ask)
+        for name, (insertion, deletion) in curves.items():
+            _add(found, f"insertion_{kind}", name, insertion)
+            _add(found, f"deletion_{kind}", name, deletion)
+            areas = perturbation.area(insertion), perturbation.area(deletion)
+            methods[name][f"insertion_{kind}"], methods[name][f"deletion_{kind}"] = areas
+            methods[name][f"score_{kind}"] = areas[0] - areas[1]
+    faded = perturbation.drops(
+        seen.tensor, BASELINES["mean"](seen.tensor), every, ask, float(chances[target])
+    )
+    gains = road.gains(seen.tensor, ranks, ask, seed)
+    for name in every:
+        methods[name]["drop"], methods[name]["increase"] = faded[name]
+        methods[name]["road"] = gains[name]
+    marked = None if request.objects is None else request.objects.of(path, frame.shape[:2])
+    if marked is not None:
+        laid = on_input(marked, seen.geometry)
+        if laid.any():
+            for name, values in every.items():
+                methods[name]["pointing"] = pointing(values, laid)
+                methods[name]["energy"] = energy_inside(values, laid)
+                methods[name]["pixel_auc"] = pixel_auc(ranks[name], laid)
+    labels = subject.metadata.labels
+    label = labels[target] if target < len(labels) else str(target)
+    found.pictures.append(
+        PictureResult(
+            path.name, label, float(chances[target]), methods,
+            {name: rank_correlation(values, controls[EDGES]) for name, values in maps.items()},
+            _other_class(subject, seen, maps, target, len(chances), seed),
+        )
+    )  # fmt: skip
+    _show(
+        found,
+        Example(
+            path.name, label, methods[found.reference]["score_blur"], seen.picture, maps[found.reference]
+        ),
+    )
+    return seen, maps
+
+
+def _other_class(
+    subject: Subject, seen: Seen, maps: Maps, target: int, classes: int, seed: int
+) -> dict[str, float]:
+    """The agreement of each class map with that of a class picked at random."""
+    if not subject.class_words or classes < 2:
+        return {}
+    other = (target + int(np.random.default_rng(seed).integers(1, classes))) % classes
+    others = subject.maps(seen.tensor, other)
+    return {name: rank_correlation(maps[name], others[name]) for name in subject.class_words}
+
+
+def _sanity(
+    subject: Subject, found: Evaluation, kept: Sequence[tuple[Seen, Maps]], folder: Path, tell: Tell
+) -> None:
+    """Maps of the same file with shuffled weights, against those of the trained one."""
+    if len(kept) > 1:
+        for name in subject.words:
+            pairs = zip(kept, [*kept[1:], kept[0]], strict=True)
+            found.other_picture[name] = [rank_correlation(a[1][name], b[1][name]) for a, b in pairs]
+    whole = shuffling.load_whole(subject.path)
+    for number, (step, share) in enumerate(shuffling.STEPS.items()):
+        tell("shuffled weights", number, len(shuffling.STEPS))
+        path = folder / f"shuffled-{number}.onnx"
+        path.write_bytes(shuffling.shuffled(whole, share).SerializeToString())
+        mixed = Subject(path, subject.threads)
+        path.unlink()
+        pairs_of: dict[str, list[float]] = {name: [] for name in subject.words}
+        for seen, maps in kept:
+            for name, values in mixed.maps(seen.tensor).items():
+                pairs_of[name].append(rank_correlation(maps[name], values))
+        found.sanity[step] = pairs_of
+
+
+def _add(found: Evaluation, kind: str, name: str, curve: NDArray[np.float64]) -> None:
+    sums = found.curves.setdefault(kind, {})
+    sums[name] = sums[name] + curve if name in sums else curve
+
+
+def _show(found: Evaluation, example: Example) -> None:
+    """Keep the best and the worst few."""
+    found.best = sorted([*found.best, example], key=lambda e: -e.score)[:EXAMPLES]
+    found.worst = sorted([*found.worst, example], key=lambda e: e.score)[:EXAMPLES]
+
+
+def _setup(subject: Subject, request: Request) -> dict[str, object]:
+    meta = subject.metadata
+    return {
+        "pictures": len(request.pictures),
+        "levels": list(perturbation.LEVELS),
+        "baselines": {
+            "blur": f"Gaussian, sigma {BLUR_SIGMA:g} of the shorter side",
+            "mean": "own mean colour",
+        },
+        "road_levels": list(road.LEVELS),
+        "target": "the predicted class of the whole picture",
+        "seed": request.seed,
+        "bootstrap": f"{RESAMPLES} resamples, percentile, 95 %",
+        "statistic": meta.statistic,
+        "normalize": meta.normalize,
+        "weights": [tap.weight for tap in meta.taps],
+        "cam": meta.cam,
+    }

@@ -1,0 +1,75 @@
+"""How much a map changes from frame to frame of a video, with and without smoothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from fastcam_runtime.draw.smoothing import Smoother
+from fastcam_runtime.image import Image
+from fastcam_runtime.sources.registry import open_source
+from numpy.typing import NDArray
+
+MOST_FRAMES = 120
+SMOOTHING = 0.7
+
+
+@dataclass(frozen=True)
+class Flicker:
+    """The mean change of a pixel per frame, in percent of the map's own deviation."""
+
+    plain: float
+    smoothed: float
+    """The same with smoothing of 0.7."""
+    correlation: float
+    """Of the smoothed map with the plain one, mean over the frames."""
+    frames: int
+
+
+def flicker(
+    uri: str, maps_of: Callable[[Image], dict[str, NDArray[np.float32]]], most: int = MOST_FRAMES
+) -> dict[str, Flicker]:
+    """The flicker of each map over the first frames of a video.
+
+    Args:
+        uri: The video.
+        maps_of: The maps of a frame by name.
+        most: Frames that are read.
+
+    Raises:
+        SourceError: The video cannot be read.
+    """
+    smoother = Smoother(SMOOTHING)
+    frames: list[dict[str, NDArray[np.float32]]] = []
+    sums: dict[str, list[tuple[float, float, float]]] = {}
+    with open_source(uri) as source:
+        for _ in range(most):
+            frame = source.read()
+            if frame is None:
+                break
+            plain = maps_of(frame.image)
+            smooth = {name: values.copy() for name, values in smoother(plain).items()}
+            if frames:
+                before, before_smooth = frames
+                for name, values in plain.items():
+                    deviation = max(float(values.std()), 1e-12)
+                    sums.setdefault(name, []).append(
+                        (
+                            float(np.abs(values - before[name]).mean()) / deviation,
+                            float(np.abs(smooth[name] - before_smooth[name]).mean()) / deviation,
+                            _correlation(values, smooth[name]),
+                        )
+                    )
+            frames = [plain, smooth]
+    found = {}
+    for name, rows in sums.items():
+        plain_change, smooth_change, correlation = np.mean(rows, axis=0).tolist()
+        found[name] = Flicker(100 * plain_change, 100 * smooth_change, correlation, len(rows) + 1)
+    return found
+
+
+def _correlation(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    a, b = (values.astype(np.float64) - values.mean(dtype=np.float64) for values in (one, other))
+    size = np.sqrt((a * a).sum() * (b * b).sum())
+    return float((a * b).sum() / size) if size else 0.0

@@ -1,0 +1,29 @@
+"""Which pixels a map calls the most salient: exact shares, however many values are equal."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+_TIES_SEED = 20
+"""Equal values are ordered by this one random order, so that a constant map picks random pixels."""
+
+
+def ranking(maps: NDArray[np.floating]) -> NDArray[np.int32]:
+    """The rank of every pixel within its map, 0 for the most salient.
+
+    Args:
+        maps: N×H×W, or one map H×W. Pixels with equal values are ranked in a fixed random order.
+    """
+    flat = maps.reshape(-1, maps.shape[-2] * maps.shape[-1])
+    shuffled = np.random.default_rng(_TIES_SEED).permutation(flat.shape[1])
+    order = shuffled[np.argsort(-flat[:, shuffled], axis=1, kind="stable")]
+    ranks = np.empty(flat.shape, np.int32)
+    np.put_along_axis(ranks, order, np.arange(flat.shape[1], dtype=np.int32)[None], axis=1)
+    return ranks.reshape(maps.shape)
+
+
+def top(ranks: NDArray[np.integer], share: float) -> NDArray[np.bool_]:
+    """The most salient `share` of each map's pixels: exactly that many, rounded to whole pixels."""
+    pixels = ranks.shape[-2] * ranks.shape[-1]
+    return np.asarray(ranks < round(share * pixels))

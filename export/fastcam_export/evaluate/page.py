@@ -1,0 +1,136 @@
+"""An evaluation as one HTML file: words, tables, plots, and the pictures at both ends."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from html import escape
+
+import cv2
+from fastcam_runtime.draw.overlay import overlay
+
+from . import svg
+from .metrics import METRICS
+from .perturbation import LEVELS
+from .results import Evaluation, Example
+from .table import flicker_rows, main_rows, number, sanity_rows
+from .words import conclusions
+
+_STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;color:#24292f;max-width:1180px;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.2rem}
+table{border-collapse:collapse;margin:.6rem 0;font-size:13px}
+td,th{padding:.25rem .6rem;border-bottom:1px solid #d0d7de;text-align:left;white-space:nowrap}
+th{background:#f6f8fa}.plots{display:flex;flex-wrap:wrap;gap:1rem}.plots svg{max-width:100%;height:auto}
+.scroll{overflow-x:auto}.shots{display:flex;flex-wrap:wrap;gap:1rem}figure{margin:0;width:270px}
+figure img{width:132px;margin-right:3px}figcaption{font-size:12px;color:#57606a;overflow-wrap:anywhere}
+p.small{color:#57606a;font-size:13px}
+"""
+
+
+def html(found: Evaluation) -> str:
+    """The page; it loads nothing from anywhere."""
+    title = f"How good are the maps of {found.file}?"
+    count = f"{len(found.pictures)} of {found.setup['pictures']} pictures"
+    stopped = " The evaluation was stopped: this is what was done until then." if found.stopped else ""
+    body = [
+        f"<h1>{escape(title)}</h1><p>{count}.{stopped}</p>",
+        "<h2>What the figures allow to say</h2>" + _list(conclusions(found)),
+    ]
+    if found.pictures:
+        body += [_figures(found), _plots(found), _checks(found), _shots(found)]
+    body.append(_method(found))
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
+        f"{''.join(body)}</body></html>"
+    )
+
+
+def _figures(found: Evaluation) -> str:
+    every = [
+        ("map", *(METRICS[metric].title for metric in found.measured())),
+        *(
+            (method, *(number(found.mean(metric, method).mean) for metric in found.measured()))
+            for method in found.methods
+        ),
+    ]
+    return (
+        "<h2>Figures</h2><p class=small>* best of its column; in brackets the 95 % interval of the "
+        f"difference to {escape(found.reference)}, picture by picture.</p>{_table(main_rows(found))}"
+        f"<details><summary>all means</summary>{_table(every)}</details>"
+    )
+
+
+def _plots(found: Evaluation) -> str:
+    scores = {method: found.mean("score_blur", method) for method in found.methods}
+    parts = [svg.bars("Insertion − deletion, blurred baseline", scores)]
+    for kind in ("insertion_blur", "deletion_blur"):
+        curves = {method: found.curve(kind, method).tolist() for method in found.methods}
+        note = "pixels, most salient first"
+        parts.append(svg.lines(f"{METRICS[kind].title}: probability of the class", LEVELS, curves, note))
+    if found.sanity:
+        steps = list(found.sanity)
+        across = [k / max(1, len(steps)) for k in range(len(steps) + 1)]
+        curves = {
+            name: [
+                1.0,
+                *(max(0.0, sum(found.sanity[s][name]) / max(1, len(found.sanity[s][name]))) for s in steps),
+            ]
+            for name in found.maps
+        }
+        parts.append(
+            svg.lines("Weights shuffled from the head down", across, curves, f"none, {', '.join(steps)}")
+        )
+    return f'<h2>Plots</h2><div class="plots">{"".join(parts)}</div>'
+
+
+def _checks(found: Evaluation) -> str:
+    text = (
+        "<h2>Sanity checks</h2><p class=small>Rank correlation of each map with the one named in the row. A "
+        f"map that shows what was learnt changes with the weights.</p>{_table(sanity_rows(found))}"
+    )
+    return text + (f"<h2>Video</h2>{_table(flicker_rows(found))}" if found.flicker else "")
+
+
+def _shots(found: Evaluation) -> str:
+    return (
+        f"<h2>Where {escape(found.reference)} did best</h2>{_figure_row(found.best)}"
+        f"<h2>Where it did worst</h2>{_figure_row(found.worst)}"
+    )
+
+
+def _figure_row(examples: Sequence[Example]) -> str:
+    shots = []
+    for one in examples:
+        picture = one.picture if one.picture.ndim == 3 else cv2.cvtColor(one.picture, cv2.COLOR_GRAY2BGR)
+        drawn = overlay(picture, one.saliency)
+        shots.append(
+            f'<figure><img src="{_jpeg(picture)}" alt=""><img src="{_jpeg(drawn)}" alt="">'
+            f"<figcaption>{escape(one.label)}, {number(one.score)}<br>{escape(one.name)}</figcaption>"
+            "</figure>"
+        )
+    return f'<div class="shots">{"".join(shots)}</div>'
+
+
+def _jpeg(picture: object) -> str:
+    done, data = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, 85])  # type: ignore[call-overload]
+    assert done
+    return f"data:image/jpeg;base64,{base64.b64encode(data.tobytes()).decode()}"
+
+
+def _method(found: Evaluation) -> str:
+    rows = [(str(key), str(value)) for key, value in found.setup.items()]
+    meanings = [f"{metric.title}: {metric.meaning}." for metric in METRICS.values()]
+    return f"<h2>How it was measured</h2>{_table([('', ''), *rows])}{_list(meanings)}{_list(found.notes)}"
+
+
+def _list(items: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in items)}</ul>" if items else ""
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = rows
+    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    lines = "".join(f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in row)}</tr>" for row in body)
+    return f'<div class="scroll"><table><tr>{cells}</tr>{lines}</table></div>'

@@ -1,0 +1,72 @@
+"""Insertion, deletion, average drop: what the network says when pixels come and go in the map's order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .masks import top
+
+LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
+"""Shares of the pixels, in the order of the map, at which the network is asked."""
+
+Tensor = NDArray[np.float32]
+Ask = Callable[[list[Tensor]], NDArray[np.float64]]
+"""The probability of the class in question for each of the tensors."""
+
+
+def area(values: NDArray[np.float64]) -> float:
+    """The area under a curve over `LEVELS`, which is the mean height as these end at 1."""
+    return float((np.diff(LEVELS) * (values[1:] + values[:-1]) / 2).sum())
+
+
+def curves(
+    tensor: Tensor, baseline: Tensor, ranks: Mapping[str, NDArray[np.int32]], ask: Ask
+) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Insertion and deletion curves over `LEVELS` for each ranking of the pixels.
+
+    Insertion starts with the baseline and puts the most salient pixels of the picture in; deletion starts
+    with the picture and puts the baseline over them. Both ends are shared by all rankings.
+    """
+    inner = LEVELS[1:-1]
+    versions = [baseline, tensor]
+    for rank in ranks.values():
+        masks = [top(rank, level) for level in inner]
+        versions += [np.where(mask, tensor, baseline) for mask in masks]
+        versions += [np.where(mask, baseline, tensor) for mask in masks]
+    answers = ask(versions)
+    first, last = answers[0], answers[1]
+    found = {}
+    for name, part in zip(ranks, answers[2:].reshape(-1, 2, len(inner)), strict=True):
+        found[name] = np.array([first, *part[0], last]), np.array([last, *part[1], first])
+    return found
+
+
+def drops(
+    tensor: Tensor, baseline: Tensor, maps: Mapping[str, NDArray[np.float32]], ask: Ask, whole: float
+) -> dict[str, tuple[float, float]]:
+    """Average drop and increase: the picture is faded to the baseline where the map is low.
+
+    Args:
+        tensor: The picture, C×H×W.
+        baseline: What it is faded to.
+        maps: H×W each; stretched to 0…1 first, as others do.
+        ask: The probability of the class.
+        whole: The same for the whole picture.
+
+    Returns:
+        For each map the relative drop of the probability (0 where it rises) and whether it rises.
+    """
+    versions = [baseline + _unit(values) * (tensor - baseline) for values in maps.values()]
+    answers = ask(versions)
+    return {
+        name: (max(0.0, whole - answer) / max(whole, 1e-12), float(answer > whole))
+        for name, answer in zip(maps, answers.tolist(), strict=True)
+    }
+
+
+def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    low, high = float(values.min()), float(values.max())
+    return np.asarray((values - low) / max(high - low, 1e-12), np.float32)

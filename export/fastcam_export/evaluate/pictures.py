@@ -1,0 +1,52 @@
+"""The pictures of an evaluation: the files of a folder or of a pattern, masks left out."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+
+from fastcam_runtime.errors import SourceError, closest
+from fastcam_runtime.image import Image
+from fastcam_runtime.sources.files import IMAGE_SUFFIXES
+from fastcam_runtime.sources.registry import open_source
+
+from .localisation import MASK_ENDINGS
+
+
+def list_pictures(given: str) -> list[Path]:
+    """The pictures that a folder, a pattern such as 'photos/*.jpg' or one file's name stands for, by name.
+
+    Raises:
+        SourceError: There is none.
+    """
+    path = Path(given).expanduser()
+    if path.is_dir():
+        found = list(path.iterdir())
+    elif path.is_file():
+        found = [path]
+    elif glob.has_magic(given):
+        found = [Path(match) for match in glob.glob(str(path), recursive=True)]
+    else:
+        beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise SourceError(f"{given}: no such folder of pictures{closest(path.name, beside)}")
+    pictures = sorted(
+        file
+        for file in found
+        if file.suffix.lower() in IMAGE_SUFFIXES
+        and not file.name.startswith(".")
+        and not file.name.endswith(MASK_ENDINGS[0])
+        and file.is_file()
+    )
+    if not pictures:
+        raise SourceError(f"{given}: no picture there ({', '.join(sorted(IMAGE_SUFFIXES))})")
+    return pictures
+
+
+def read_picture(path: Path) -> Image | None:
+    """The picture, upright; None where the file holds none, which the log has said then."""
+    try:
+        with open_source(str(path)) as source:
+            frame = source.read()
+    except SourceError:
+        return None
+    return None if frame is None else frame.image

@@ -1,0 +1,129 @@
+"""The file whose maps are judged: its scores for many versions of a picture, and its maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from fastcam_runtime.classes import tells_classes
+from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, CLASS_OUTPUTS, output_names
+from fastcam_runtime.errors import ModelError
+from fastcam_runtime.image import Array, Geometry
+from fastcam_runtime.model.grafted import Model
+from fastcam_runtime.preprocess import Preprocessor
+from numpy.typing import NDArray
+
+JUDGED = ("saliency_map", "cam", "fastcam")
+"""The outputs that claim to show what the network needs, by their words in `contract.OUTPUTS`."""
+_FREE_BATCH = 16
+"""Pictures per run where the network takes any number: more would only take memory."""
+
+Tensor = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A picture as the network gets it."""
+
+    tensor: Tensor
+    """C×H×W in the network's own values."""
+    picture: NDArray[np.uint8]
+    """The same as colours, H×W×3 BGR or H×W gray."""
+    geometry: Geometry
+
+
+class Subject:
+    """A grafted file, ready for evaluation.
+
+    Args:
+        path: The file.
+        threads: Threads for one run; None for the default.
+
+    Raises:
+        ModelError: The file cannot be run, has no map to judge, or gives no class scores.
+    """
+
+    def __init__(self, path: Path, threads: int | None = None) -> None:
+        self.path = path
+        self.threads = threads
+        self.model = Model(path, threads=threads, provider="cpu")
+        self.metadata = self.model.metadata
+        self.words = tuple(word for word in JUDGED if word in self.model.words)
+        """What the file has of `JUDGED`."""
+        if not self.words:
+            raise ModelError(f"{path} has none of {', '.join(JUDGED)}; export it with --outputs saliency_map")
+        self.class_words = tuple(word for word in self.words if word in CLASS_OUTPUTS)
+        self._session = self.model.session(())
+        self._map_session = self.model.session(self.words)
+        image = next(v for v in self._session.get_inputs() if v.name == self.metadata.image.name)
+        self._dtype = {"tensor(float16)": np.float16, "tensor(double)": np.float64}.get(
+            image.type, np.float32
+        )
+        if image.type == "tensor(uint8)":
+            raise ModelError(f"{path}: takes uint8 pictures, which have no mean colour to fill with")
+        self._batch = image.shape[0] if isinstance(image.shape[0], int) else None
+        self._preprocess = Preprocessor(
+            self.metadata.image, self.metadata.preprocess, self.metadata.resize, np.float32
+        )
+        scores = next(v for v in self._session.get_outputs() if v.name == self.metadata.scores)
+        self._scores_shape = scores.shape
+
+    def see(self, frame: Array) -> Seen:
+        """The frame as the network gets it."""
+        tensor, geometry = self._preprocess(frame)
+        planar = tensor[0] if self.metadata.image.layout != "NHWC" else tensor[0].transpose(2, 0, 1)
+        return Seen(planar.copy(), self._colours(planar), geometry)
+
+    def probabilities(self, tensors: Sequence[Tensor]) -> NDArray[np.float64]:
+        """The probability of every class for each of the tensors, N×classes.
+
+        Raises:
+            ModelError: The network gives no class scores.
+        """
+        found = []
+        size = self._batch or _FREE_BATCH
+        for start in range(0, len(tensors), size):
+            part = np.stack(tensors[start : start + size])
+            scores = self._session.run([self.metadata.scores], self._feed(part))[0]
+            if not tells_classes(self._scores_shape, scores[0]):
+                raise ModelError(f"{self.path}: its output {self.metadata.scores!r} holds no class scores")
+            found.append(scores.reshape(len(scores), -1)[: len(part)])
+        values = np.concatenate(found).astype(np.float64)
+        return values if self.metadata.scores_are == "probabilities" else _softmax(values)
+
+    def maps(self, tensor: Tensor, chosen: int = ARGMAX) -> dict[str, NDArray[np.float32]]:
+        """The judged maps of one tensor by their words, H×W each, for the class with the highest score."""
+        feed = self._feed(tensor[None])
+        if self.model.class_input(self._map_session).there:
+            feed[CLASS_INPUT] = np.full(self._batch or 1, chosen, np.int64)
+        names = [output_names((word,), 0)[0] for word in self.words]
+        arrays = self._map_session.run(names, feed)
+        return {
+            word: np.asarray(array[0], np.float32) for word, array in zip(self.words, arrays, strict=True)
+        }
+
+    def _feed(self, tensors: Tensor) -> dict[str, Array]:
+        missing = (self._batch or len(tensors)) - len(tensors)
+        if missing:
+            tensors = np.concatenate([tensors, np.zeros((missing, *tensors.shape[1:]), tensors.dtype)])
+        if self.metadata.image.layout == "NHWC":
+            tensors = tensors.transpose(0, 2, 3, 1)
+        return {self.metadata.image.name: np.ascontiguousarray(tensors, self._dtype)}
+
+    def _colours(self, planar: Tensor) -> NDArray[np.uint8]:
+        pre = self.metadata.preprocess
+        values = planar * np.array(pre.std)[:, None, None] + np.array(pre.mean)[:, None, None]
+        picture = np.clip(np.rint(values), 0, 255).astype(np.uint8).transpose(1, 2, 0)
+        if pre.order == "GRAY":
+            picture = picture[..., 0]
+        elif pre.order == "RGB":
+            picture = picture[..., ::-1]
+        return np.ascontiguousarray(picture)
+
+
+def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    result: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+    return result

@@ -1,0 +1,89 @@
+"""Small plots as SVG text, for a page that needs nothing beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from .bootstrap import Estimate
+
+COLOURS = ("#1f6feb", "#d1242f", "#8250df", "#9a6700", "#57606a", "#1a7f37", "#bf3989", "#0a7ea4")
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 460, 280, 46, 40, 26
+
+
+def lines(title: str, across: Sequence[float], curves: Mapping[str, Sequence[float]], note: str) -> str:
+    """Curves over 0…1, with their names at the side; `note` stands under the axis."""
+    high = max((max(values) for values in curves.values()), default=1.0)
+    high = max(high, 1e-9)
+    parts = [_frame(title, note, high)]
+    for number, (name, values) in enumerate(curves.items()):
+        points = " ".join(f"{_x(x):.1f},{_y(v, high):.1f}" for x, v in zip(across, values, strict=True))
+        colour = COLOURS[number % len(COLOURS)]
+        dash = ' stroke-dasharray="4 3"' if number >= 3 else ""
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>'
+            f'<text x="{_WIDTH + 10}" y="{_TOP + 14 + 18 * number}" fill="{colour}">{escape(name)}</text>'
+        )
+    return _svg(_WIDTH + 150, _HEIGHT, "".join(parts))
+
+
+def bars(title: str, values: Mapping[str, Estimate]) -> str:
+    """Means with their intervals, one row each; a line marks 0."""
+    low = min(0.0, *(one.low for one in values.values()))
+    high = max(1e-9, *(one.high for one in values.values()))
+    row, left, width = 24, 150, 330
+
+    def x(value: float) -> float:
+        return left + width * (value - low) / (high - low)
+
+    parts = [f'<text x="0" y="16" font-weight="600">{escape(title)}</text>']
+    for number, (name, one) in enumerate(values.items()):
+        y = 30 + row * number
+        start, end = sorted((x(0), x(one.mean)))
+        parts.append(
+            f'<text x="{left - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>'
+            f'<rect x="{start:.1f}" y="{y}" width="{end - start:.1f}" height="16" fill="{_shade(number)}"/>'
+            f'<line x1="{x(one.low):.1f}" x2="{x(one.high):.1f}" y1="{y + 8}" y2="{y + 8}" stroke="#24292f"/>'
+            f'<text x="{left + width + 8}" y="{y + 13}">{one.mean:.3f}</text>'
+        )
+    height = 36 + row * len(values)
+    parts.append(f'<line x1="{x(0):.1f}" x2="{x(0):.1f}" y1="26" y2="{height - 6}" stroke="#8c959f"/>')
+    return _svg(left + width + 60, height, "".join(parts))
+
+
+def _frame(title: str, note: str, high: float) -> str:
+    base = _y(0, high)
+    marks = "".join(
+        f'<text x="{_x(share):.0f}" y="{base + 16}" text-anchor="middle">{round(100 * share)} %</text>'
+        for share in (0, 0.25, 0.5, 0.75, 1)
+    )
+    heights = {k / 4 * high: _y(k / 4, 1) for k in range(5)}
+    grid = "".join(
+        f'<line x1="{_LEFT}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#d0d7de"/>'
+        f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:.2f}</text>'
+        for value, y in heights.items()
+    )
+    return (
+        f'<text x="0" y="16" font-weight="600">{escape(title)}</text>{grid}{marks}'
+        f'<text x="{(_LEFT + _WIDTH) / 2}" y="{_HEIGHT - 6}" text-anchor="middle" fill="#57606a">'
+        f"{escape(note)}</text>"
+    )
+
+
+def _x(share: float) -> float:
+    return _LEFT + share * (_WIDTH - _LEFT)
+
+
+def _y(value: float, high: float) -> float:
+    return _HEIGHT - _BOTTOM - value / high * (_HEIGHT - _BOTTOM - _TOP)
+
+
+def _shade(number: int) -> str:
+    return COLOURS[number % len(COLOURS)]
+
+
+def _svg(width: float, height: float, content: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'font-family="system-ui,sans-serif" font-size="12" fill="#24292f">{content}</svg>'
+    )
