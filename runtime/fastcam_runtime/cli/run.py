@@ -18,7 +18,7 @@ import cv2
 
 from ..draw import colormaps
 from ..draw.caption import answer
-from ..draw.overlay import BLENDS, Overlay
+from ..draw.overlay import BLENDS, DEFAULT_BLEND, STEADY, Overlay
 from ..draw.views import VIEWS, available_views, output_of
 from ..errors import FastcamError
 from ..explainer import Explainer
@@ -94,12 +94,16 @@ def add_parser(commands: Any) -> None:
         metavar="NAME|INDEX",
         help="the class to explain (default: the best one); overlay, map and side then show its map",
     )
-    show.add_argument("--alpha", type=float, default=0.5, help="share of the map in the picture, 0…1 (0.5)")
+    show.add_argument("--alpha", type=float, help="opacity of the map, 0…1 (the blend's own)")
     show.add_argument(
         "--colormap", default=colormaps.DEFAULT, metavar="NAME", help=f"{'|'.join(colormaps.COLORMAPS)}"
     )
     show.add_argument(
-        "--blend", default="colour", choices=BLENDS, help="paper: over a gray frame at 25%% as in the paper"
+        "--blend",
+        default=DEFAULT_BLEND,
+        choices=BLENDS,
+        help="focus: the opacity follows the map; colour: the same everywhere; paper: over a gray frame "
+        f"({DEFAULT_BLEND})",
     )
     show.add_argument("--smooth", type=float, default=0.0, metavar="S", help="share of the past, 0…<1 (0)")
     show.add_argument(
@@ -148,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
     refuse_overwriting([args.model, args.input], [*args.outputs, *([args.json] if args.json else [])])
     # Drawing runs in its own thread beside the network. OpenCV's pool would compete with it for the cores.
     cv2.setNumThreads(1)
-    overlay = Overlay(args.colormap, args.alpha, args.blend, compiled=args.compiled)
+    overlay = Overlay(args.colormap, args.alpha, args.blend, compiled=args.compiled, steady=STEADY)
     options = LoopOptions(args.every, args.smooth, args.frames, args.caption)
     SourceOptions(args.size, args.fps, args.flip, args.loop)  # refuses what is out of range, before a load
     model = Model(args.model, threads=args.threads, provider=args.provider, compiled=args.compiled)

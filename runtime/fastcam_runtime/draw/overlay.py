@@ -5,28 +5,38 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from ..errors import FastcamError
+from ..errors import FastcamError, closest
 from ..image import Array, Geometry, check_frame
 from ..native import blending
 from . import colormaps
+from .contrast import Contrast
 
-BLENDS = ("colour", "paper")
-"""`colour` lays the map over the frame in its colours; `paper` over a gray one, as in the paper's figures."""
+BLENDS = {"focus": 0.9, "colour": 0.5, "paper": 0.75}
+"""Each blend, and its opacity. `focus`: the opacity follows the map, and the frame keeps its colours where
+the map is low. `colour`: the same opacity everywhere. `paper`: over a gray frame, as in the paper's figures.
+"""
 
-PAPER_GRAY = 0.25
-"""The share of the gray frame in the blend `paper`; the map has the rest."""
+DEFAULT_BLEND = "focus"
+
+STEADY = 0.9
+"""The share of the past in the contrast of a video: it follows a change of the scene within a second."""
+
+_UNSEEN = 0.5
+"""Brightness of what the network did not see, in the blend `focus`."""
 
 
 class Overlay:
     """Draws maps over frames, in buffers that are reused while the frame size stays the same.
 
-    Outside of what the network saw (the resize `crop`), the frame is darkened as if the map were black there.
+    What the network did not see (the resize `crop`) is darkened.
 
     Args:
         colormap: A name of `colormaps.COLORMAPS`.
-        alpha: The share of the map in the picture, 0…1; the blend `paper` has its own.
-        blend: `colour` or `paper`.
+        alpha: The opacity of the map, 0…1: its highest in the blend `focus`, everywhere in the others. None
+            takes that of `BLENDS`.
+        blend: A name of `BLENDS`.
         compiled: Use the compiled blend where it was built; the picture is the same.
+        steady: The share of the past in the contrast of `focus`, 0 to below 1; for the frames of a video.
 
     Raises:
         FastcamError: An argument is out of range or unknown.
@@ -35,24 +45,29 @@ class Overlay:
     def __init__(
         self,
         colormap: str = colormaps.DEFAULT,
-        alpha: float = 0.5,
-        blend: str = "colour",
+        alpha: float | None = None,
+        blend: str = DEFAULT_BLEND,
         *,
         compiled: bool = True,
+        steady: float = 0.0,
     ) -> None:
-        if not 0 <= alpha <= 1:
+        if alpha is not None and not 0 <= alpha <= 1:
             raise FastcamError(f"alpha is {alpha}, not between 0 and 1")
         if blend not in BLENDS:
-            raise FastcamError(f"no blend {blend!r}; one of {', '.join(BLENDS)}")
-        table = colormaps.table(colormap)
-        self._colours = _packed(table)
-        self._half_colours = _packed(table - table // 2)
-        self._gray_frame = blend == "paper"
-        self._alpha = 1 - PAPER_GRAY if blend == "paper" else alpha
+            raise FastcamError(f"no blend {blend!r}; one of {', '.join(BLENDS)}{closest(blend, BLENDS)}")
+        self._blend = blend
+        self._alpha = BLENDS[blend] if alpha is None else alpha
+        self._colours = _packed(colormaps.table(colormap))
+        self._keep, self._add = _weights(colormaps.table(colormap), self._alpha, blend == "focus")
         self._compiled = compiled
+        self._contrast = Contrast(steady)
         self._heat: Array = np.zeros((0, 0, 3), np.uint8)
         self._picture = self._heat
         self._seen: object = None
+
+    def reset(self) -> None:
+        """Forget the contrast of the maps so far: the next ones are about something else."""
+        self._contrast.reset()
 
     def draw(self, frame: Array, saliency: Array, geometry: Geometry | None = None) -> Array:
         """The frame with the map over it.
@@ -74,15 +89,19 @@ class Overlay:
             )
         geometry = geometry or Geometry.lay((size[0], size[1]), saliency.shape[:2], "stretch")
         self._fit(geometry)
-        if self._gray_frame:
-            base = cv2.cvtColor(to_gray(frame), cv2.COLOR_GRAY2BGR, dst=self._picture)
-        else:
-            base = to_bgr(frame)
-        if self._alpha == 0.5 and saliency.ndim == 2:
-            self._draw_halves(base, saliency, geometry)
-        else:
+        base = to_bgr(to_gray(frame) if self._blend == "paper" else frame)
+        if np.may_share_memory(base, self._picture):
+            base = base.copy()  # the caller passed the last picture as the frame
+        if saliency.ndim == 3:
             heat = self.heat(saliency, geometry)
             cv2.addWeighted(base, 1 - self._alpha, heat, self._alpha, 0, dst=self._picture)
+            return self._picture
+        low, high = self._contrast(geometry.undo(saliency)) if self._blend == "focus" else (0.0, 1.0)
+        levels = self._levels_of(saliency, geometry, low, high)
+        if levels.shape != geometry.frame:
+            unseen = _UNSEEN if self._blend == "focus" else 1 - self._alpha
+            cv2.convertScaleAbs(base, alpha=unseen, dst=self._picture)
+        self._mix(geometry.seen.of(base), levels, geometry)
         return self._picture
 
     def heat(self, saliency: Array, geometry: Geometry) -> Array:
@@ -97,34 +116,37 @@ class Overlay:
             seen, part = geometry.seen, cv2.cvtColor(geometry.undo(saliency), cv2.COLOR_RGB2BGR)
             cv2.resize(part, (seen.width, seen.height), dst=seen.of(self._heat))
         else:
-            self._colour(self._levels_of(saliency, geometry), self._colours, geometry)
+            levels = self._levels_of(saliency, geometry, 0.0, 1.0)
+            self._look_up(levels, self._colours, geometry.seen.of(self._heat))
         return self._heat
 
-    def _draw_halves(self, base: Array, saliency: Array, geometry: Geometry) -> None:
-        """Half of the frame and half of the map, rounded to half a level: far faster than other weights."""
-        seen, levels = geometry.seen, self._levels_of(saliency, geometry)
-        blend_halves = blending.load() if self._compiled else None
-        if np.may_share_memory(base, self._picture):
-            base = base.copy()  # the caller passed the last picture as the frame
-        if blend_halves is None or levels.shape != geometry.frame:
-            np.right_shift(base, 1, out=self._picture)
-        if blend_halves is not None:
-            blend_halves(seen.of(base), levels, self._half_colours, seen.of(self._picture))
-        else:
-            self._colour(levels, self._half_colours, geometry)
-            cv2.add(self._picture, self._heat, dst=self._picture)
+    def _mix(self, base: Array, levels: Array, geometry: Geometry) -> None:
+        """((frame·keep + 255) >> 8) + add, by the weights of each level."""
+        picture = geometry.seen.of(self._picture)
+        blend_levels = blending.load() if self._compiled else None
+        if blend_levels is not None:
+            blend_levels(base, levels, self._keep, self._add, picture)
+            return
+        weights = self._look_up(levels, self._keep, geometry.seen.of(self._heat))
+        products = cv2.multiply(base, weights, dtype=cv2.CV_16U)
+        # x/256 + 255/512 is never halfway between integers, so that rounding it is (x + 255) >> 8.
+        cv2.convertScaleAbs(products, alpha=1 / 256, beta=255 / 512, dst=picture)
+        cv2.add(picture, self._look_up(levels, self._add, weights), dst=picture)
 
-    def _levels_of(self, saliency: Array, geometry: Geometry) -> Array:
-        """The map as bytes, at the size of the part of the frame that it covers."""
+    def _levels_of(self, saliency: Array, geometry: Geometry, low: float, high: float) -> Array:
+        """The map as bytes, where it lies on the frame: 0 up to `low`, 255 from `high` on."""
+        part = geometry.undo(saliency)
+        scale = 255 / (high - low) if high > low else 0.0
         # To bytes before enlarging: the values become one of 256 colours in any case.
-        small = cv2.convertScaleAbs(geometry.undo(saliency), alpha=255)
+        small = cv2.addWeighted(part, scale, part, 0, -low * scale, dtype=cv2.CV_8U)
         return np.asarray(cv2.resize(small, self._levels.shape[::-1], dst=self._levels))
 
-    def _colour(self, levels: Array, colours: Array, geometry: Geometry) -> None:
-        """Write the colours of the levels into the buffer of the heat map."""
-        packed = cv2.LUT(levels, colours, dst=self._packed)
+    def _look_up(self, levels: Array, table: Array, target: Array) -> Array:
+        """The three bytes of each level, in `target`."""
+        packed = cv2.LUT(levels, table, dst=self._packed)
         pixels = packed.view(np.uint8).reshape(*packed.shape, 4)
-        cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR, dst=geometry.seen.of(self._heat))
+        cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR, dst=target)
+        return target
 
     def _fit(self, geometry: Geometry) -> None:
         """Allocate buffers for this geometry, black outside of what the network saw."""
@@ -137,6 +159,14 @@ class Overlay:
         self._packed: Array = np.empty(self._levels.shape, np.int32)
 
 
+def _weights(table: Array, alpha: float, follows: bool) -> tuple[Array, Array]:
+    """For each level, how much of the frame is kept (of 255), and what is added to it."""
+    opacity = alpha * (np.arange(256)[:, None] / 255 if follows else np.ones((256, 1)))
+    keep = 255 - np.rint(255 * opacity)
+    add = np.rint(table.reshape(256, 3) * (255 - keep) / 255)
+    return _packed(np.repeat(keep, 3, axis=1)), _packed(add)
+
+
 def _check_map(saliency: Array) -> None:
     if not isinstance(saliency, np.ndarray):
         raise FastcamError(f"a map must be an array, not {type(saliency).__name__}")
@@ -147,7 +177,7 @@ def _check_map(saliency: Array) -> None:
 
 
 def _packed(table: Array) -> Array:
-    """The 256 colours of a BGR table as one int32 each: a lookup takes half the time of three channels."""
+    """256 times three bytes as one int32 each: a lookup takes half the time of three channels."""
     colours = np.zeros((256, 4), np.uint8)
     colours[:, :3] = table.reshape(256, 3)
     return colours.view(np.int32).reshape(256, 1)
@@ -159,8 +189,8 @@ def overlay(
     geometry: Geometry | None = None,
     *,
     colormap: str = colormaps.DEFAULT,
-    alpha: float = 0.5,
-    blend: str = "colour",
+    alpha: float | None = None,
+    blend: str = DEFAULT_BLEND,
 ) -> Array:
     """The frame with the map over it, as a new picture; `Overlay` does the same for many frames.
 
@@ -169,8 +199,8 @@ def overlay(
         saliency: A map of an `Explanation`.
         geometry: `explanation.geometry`; needed where the model was exported with `crop` or `letterbox`.
         colormap: A name of `colormaps.COLORMAPS`.
-        alpha: The share of the map in the picture, 0…1.
-        blend: `colour`, or `paper` for the paper's: a gray frame at 25 %.
+        alpha: The opacity of the map, 0…1; None takes that of the blend.
+        blend: `focus` (the opacity follows the map), `colour` or `paper`; see `BLENDS`.
 
     Example:
         >>> import numpy as np

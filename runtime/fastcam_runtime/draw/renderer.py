@@ -19,9 +19,12 @@ class Drawing:
         overlay: Colours and blend.
         smooth: Share of the past in the maps, 0 to below 1.
         caption: Write the label and the figures into the picture.
+        stills: Photos, which have nothing in common: each gets a contrast of its own.
     """
 
-    def __init__(self, overlay: Overlay, *, smooth: float, caption: bool) -> None:
+    def __init__(self, overlay: Overlay, *, smooth: float, caption: bool, stills: bool = False) -> None:
+        self._overlay = overlay
+        self._stills = stills
         self._painter = views.Painter(overlay, caption=caption)
         self._smooth = Smoother(smooth)
         self._caption = caption
@@ -44,6 +47,9 @@ class Drawing:
         if (view, class_choice) != self._shown:
             self._shown = (view, class_choice)
             self._smooth.reset()
+            self._overlay.reset()
+        if self._stills:
+            self._overlay.reset()
         if explanation.maps is not self._maps:
             self._maps = explanation.maps
             self._smoothed = self._smooth(explanation.maps)

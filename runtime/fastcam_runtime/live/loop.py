@@ -92,7 +92,12 @@ class Loop:
         self._options = options or LoopOptions()
         if source.stills:  # photos are unrelated to each other
             self._options = replace(self._options, every=1, smooth=0.0)
-        drawing = Drawing(overlay or Overlay(), smooth=self._options.smooth, caption=self._options.caption)
+        drawing = Drawing(
+            overlay or Overlay(),
+            smooth=self._options.smooth,
+            caption=self._options.caption,
+            stills=source.stills,
+        )
         recording = source.live and not all(sink.interactive for sink in sinks)
         self._pause: Pause[Read] = Pause(controls, recording=recording)
         self._presenter = Presenter(explainer, source, sinks, controls, self._pause, drawing)

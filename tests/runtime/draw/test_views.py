@@ -32,7 +32,7 @@ def frame_with_a_red_corner() -> np.ndarray:
 def paint(explainer: Explainer, view: str, overlay: Overlay | None = None) -> np.ndarray:
     frame = frame_with_a_red_corner()
     explanation = explainer.explain(frame, outputs=[output_of(view, explainer.model)])[0]
-    return Painter(overlay or Overlay("gray", alpha=1.0)).paint(
+    return Painter(overlay or Overlay("gray", alpha=1.0, blend="colour")).paint(
         view, frame, explanation.maps, explanation.geometry
     )
 

@@ -1,6 +1,6 @@
 /* Calls the kernels' arithmetic over random shapes, with buffers of exactly the needed size, for the sanitizers
  * to watch. Prints the largest error of each kernel, in parts of the map's range; the test judges them. */
-#include "blend_halves.h"
+#include "blend_levels.h"
 #include "kernels.h"
 
 #include <math.h>
@@ -188,24 +188,27 @@ static double check_class_maps(const Kernels *kernels)
     return error;
 }
 
-/* How far the blend is from half and half; frame and picture are parts of larger ones, left as they are. */
+/* How far the blend is from its formula; frame and picture are parts of larger ones, left as they are. */
 static int check_blend(void)
 {
-    size_t height = below(5), width = below(40), gap = below(7), stride = 3 * width + gap;
+    size_t height = below(5), width = below(80), gap = below(7), stride = 3 * width + gap;
     size_t bytes = height ? (height - 1) * stride + 3 * width : 0;
     uint8_t *frame = block(bytes), *picture = block(bytes), *levels = block(height * width);
-    uint8_t colours[4 * 256];
+    uint8_t keep[4 * 256], add[4 * 256];
     int worst = 0;
-    for (size_t i = 0; i < 4 * 256; i++)
-        colours[i] = (uint8_t)(i % 4 == 3 ? 0 : below(129));
+    for (size_t i = 0; i < 4 * 256; i++) {
+        keep[i] = (uint8_t)(i % 4 == 3 ? 0 : i < 4 ? 255 : below(256)); /* level 0 keeps the frame */
+        add[i] = (uint8_t)(i % 4 == 3 ? 0 : below(256u - keep[i]));
+    }
     for (size_t i = 0; i < bytes; i++)
         frame[i] = (uint8_t)(below(4) ? below(256) : 255), picture[i] = 77;
     for (size_t i = 0; i < height * width; i++)
-        levels[i] = (uint8_t)below(256);
-    fastcam_blend_halves(frame, (ptrdiff_t)stride, levels, colours, picture, (ptrdiff_t)stride, height, width);
+        levels[i] = (uint8_t)(below(3) ? 0 : below(256));
+    fastcam_blend_levels(frame, (ptrdiff_t)stride, levels, keep, add, picture, (ptrdiff_t)stride, height, width);
     for (size_t i = 0; i < bytes; i++) {
         size_t y = i / stride, x = i % stride;
-        int expected = x < 3 * width ? frame[i] / 2 + colours[4 * levels[y * width + x / 3] + x % 3] : 77;
+        size_t entry = x < 3 * width ? 4 * levels[y * width + x / 3] + x % 3 : 0;
+        int expected = x < 3 * width ? (frame[i] * keep[entry] + 255) / 256 + add[entry] : 77;
         worst = abs(picture[i] - expected) > worst ? abs(picture[i] - expected) : worst;
     }
     free(frame), free(picture), free(levels);

@@ -16,7 +16,7 @@ from support.paths import ROOT
 NATIVE = ROOT / "runtime" / "fastcam_runtime" / "native"
 HARNESS = Path(__file__).with_name("native_harness.c")
 COMPILERS = ("gcc", "clang")
-KERNELS = [str(NATIVE / "blend_halves.c"), *map(str, sorted(NATIVE.glob("kernels_*.c")))]
+KERNELS = [str(NATIVE / "blend_levels.c"), *map(str, sorted(NATIVE.glob("kernels_*.c")))]
 SANITIZED = ["-std=gnu11", "-g", "-fno-math-errno", "-fno-trapping-math", f"-I{NATIVE}"]
 SANITIZED += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 

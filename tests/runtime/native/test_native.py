@@ -73,7 +73,8 @@ def test_a_library_that_does_not_load_is_passed_over(monkeypatch: pytest.MonkeyP
         {"levels": np.zeros((6, 7), np.uint8)},
         {"levels": np.zeros((5, 7), np.int32)},
         {"levels": np.zeros((7, 5), np.uint8).T},
-        {"colours": np.zeros((255, 1), np.int32)},
+        {"keep": np.zeros((255, 1), np.int32)},
+        {"add": np.zeros((255, 1), np.int32)},
         {"picture": np.zeros((4, 7, 3), np.uint8)},
         {"picture": np.zeros((5, 7, 4), np.uint8)[..., :3]},
     ],
@@ -82,12 +83,13 @@ def test_what_cannot_be_blended_is_refused(wrong: dict[str, np.ndarray]) -> None
     fitting = {
         "frame": np.zeros((5, 7, 3), np.uint8),
         "levels": np.zeros((5, 7), np.uint8),
-        "colours": np.zeros((256, 1), np.int32),
+        "keep": np.zeros((256, 1), np.int32),
+        "add": np.zeros((256, 1), np.int32),
         "picture": np.ones((5, 7, 3), np.uint8),
     }
-    blend_halves = blending.load()
-    assert blend_halves is not None
-    blend_halves(**fitting)
+    blend_levels = blending.load()
+    assert blend_levels is not None
+    blend_levels(**fitting)
     assert not fitting["picture"].any()
     with pytest.raises(ValueError, match="do not go together"):
-        blend_halves(**fitting | wrong)
+        blend_levels(**fitting | wrong)
