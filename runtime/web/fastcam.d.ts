@@ -1,0 +1,132 @@
+/** Run ONNX files with saliency maps inside, made by `fastcam export`, in a browser, a worker or node. */
+
+export interface Pixels {
+  /** RGBA, row by row. */
+  data: Uint8Array | Uint8ClampedArray;
+  width: number;
+  height: number;
+}
+
+export type Picture =
+  | Pixels | ImageBitmap | HTMLCanvasElement | OffscreenCanvas | HTMLVideoElement | HTMLImageElement;
+
+export interface Rect { x: number; y: number; width: number; height: number }
+
+/** The pixels in `seen` of the picture went to the pixels in `placed` of the network's input. */
+export interface Geometry {
+  /** Height and width of the picture. */
+  frame: [number, number];
+  /** Height and width of the network's input. */
+  input: [number, number];
+  seen: Rect;
+  placed: Rect;
+}
+
+export interface SaliencyMap {
+  /** Values in 0…1 at the network's input size; `saliency_lovi` has three bytes per pixel, RGB. */
+  data: Float32Array | Uint8Array;
+  width: number;
+  height: number;
+  channels: number;
+}
+
+export interface Prediction { index: number; label: string; score: number }
+
+export interface Explanation {
+  /** The class explained: the one asked for, else the best; null without class scores. */
+  index: number | null;
+  label: string;
+  /** Its probability, 0…1. */
+  score: number | null;
+  /** The five best classes, best first. */
+  top: Prediction[];
+  /** What the network gives, before any softmax. */
+  scores: Float32Array;
+  /** By output name: `saliency_map`, `saliency_cam`, … */
+  maps: Record<string, SaliencyMap>;
+  geometry: Geometry;
+  /** Milliseconds. */
+  timings: { preprocess: number; inference: number };
+  image: unknown;
+}
+
+export interface Metadata {
+  version: number;
+  image: { name: string; layout: string; channels: number; height: number; width: number };
+  scores: string;
+  scores_are: "logits" | "probabilities";
+  taps: { name: string; shape: (number | null)[]; weight: number }[];
+  outputs: string[];
+  preprocess: { order: "RGB" | "BGR" | "GRAY"; mean: number[]; std: number[] };
+  resize: "stretch" | "crop" | "letterbox";
+  labels: string[];
+  cam: string | null;
+  prepared?: string;
+  source_sha256?: string;
+}
+
+export interface Limits { low: number; high: number }
+
+/** A loaded model. One picture at a time: wait for an answer before asking again. */
+export class Model {
+  readonly metadata: Metadata;
+  readonly labels: string[];
+  /** The names of the saliency outputs. */
+  readonly outputs: string[];
+  explain(image: Picture, options?: { class?: string | number | null; outputs?: string[] }): Promise<Explanation>;
+  release(): Promise<void>;
+}
+
+/**
+ * A model that is ready for pictures.
+ * `ort`: onnxruntime-web, by default the copy that `fastcam web` puts beside this file;
+ * `session`: options for its session.
+ */
+export function load(
+  source: string | URL | ArrayBuffer | Uint8Array,
+  options?: { ort?: unknown; session?: Record<string, unknown> },
+): Promise<Model>;
+
+/** Draw an explanation over its picture, at the picture's own size. */
+export function draw(
+  canvas: HTMLCanvasElement | OffscreenCanvas,
+  result: Explanation,
+  options?: { view?: string; limits?: Limits },
+): void;
+
+/** The views, with their titles, the outputs that they can show, and one sentence about each. */
+export const VIEWS: Record<string, { title: string; outputs: string[]; says: string }>;
+export function availableViews(outputs: string[]): string[];
+export function outputOf(view: string, outputs: string[], ofClass?: boolean): string;
+
+/** The values between which the overlay's opacity grows: the map's median and its 99.5th percentile. */
+export function limitsOf(map: Float32Array): Limits;
+/** Limits that follow those of a video's frames slowly. */
+export class SmoothLimits {
+  next(map: Float32Array): Limits;
+  reset(): void;
+}
+/** The overlay's layer: colours, with the opacity in alpha. */
+export function paintFocus(map: Float32Array, limits: Limits, out: Uint8ClampedArray): void;
+/** The map in its colours, opaque. */
+export function paintMap(map: Float32Array, out: Uint8ClampedArray): void;
+/** Red, green, blue of 256 levels. */
+export const INFERNO: Uint8Array;
+
+export function probabilities(scores: ArrayLike<number>, kind: "logits" | "probabilities"): Float32Array;
+/** Indices of the classes that a text may mean, the most likely first. */
+export function candidates(text: string, labels: string[], most?: number): number[];
+
+/** The same model with only the saliency outputs in `keep`, and a class input without a default. */
+export function cut(model: Uint8Array, keep: Iterable<string>): Uint8Array;
+export interface Value { name: string; type: string; shape: (number | null)[] }
+export interface Summary {
+  inputs: Value[];
+  outputs: Value[];
+  metadata: Map<string, string>;
+  initializers: Set<string>;
+  quantized: boolean;
+  externalWeights: boolean;
+}
+export function summarize(model: Uint8Array): Summary;
+export function readMetadata(file: Summary): Metadata;

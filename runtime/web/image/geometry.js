@@ -1,0 +1,57 @@
+/** How a frame is laid on the network's input, as `fastcam_runtime.image` does it. */
+
+/**
+ * A rectangle in pixels: left, top, width, height.
+ * @typedef {{x: number, y: number, width: number, height: number}} Rect
+ */
+
+/**
+ * The pixels in `seen` of the frame went to the pixels in `placed` of the input.
+ * @typedef {{frame: [number, number], input: [number, number], seen: Rect, placed: Rect}} Geometry
+ */
+
+/**
+ * Lay a frame on an input; sizes are height and width.
+ * @param {[number, number]} frame
+ * @param {[number, number]} input
+ * @param {"stretch" | "crop" | "letterbox"} resize
+ * @returns {Geometry}
+ */
+export function lay(frame, input, resize) {
+  let seen = { x: 0, y: 0, width: frame[1], height: frame[0] };
+  let placed = { x: 0, y: 0, width: input[1], height: input[0] };
+  if (resize === "crop") seen = centred(fit(input, frame), frame);
+  else if (resize === "letterbox") placed = centred(fit(frame, input), input);
+  return { frame, input, seen, placed };
+}
+
+/**
+ * The largest height and width in the proportions of `shape` inside `room`.
+ * @param {[number, number]} shape
+ * @param {[number, number]} room
+ * @returns {[number, number]}
+ */
+function fit([h, w], [height, width]) {
+  const scale = Math.min(height / h, width / w);
+  return [Math.max(1, Math.min(height, roundHalfEven(h * scale))), Math.max(1, Math.min(width, roundHalfEven(w * scale)))];
+}
+
+/**
+ * @param {[number, number]} size
+ * @param {[number, number]} room
+ * @returns {Rect}
+ */
+function centred(size, room) {
+  const [height, width] = size;
+  return { x: (room[1] - width) >> 1, y: (room[0] - height) >> 1, width, height };
+}
+
+/**
+ * As Python rounds: a half goes to the even neighbour.
+ * @param {number} value
+ */
+export function roundHalfEven(value) {
+  const low = Math.floor(value), rest = value - low;
+  if (rest !== 0.5) return Math.round(value);
+  return low % 2 === 0 ? low : low + 1;
+}

@@ -1,0 +1,45 @@
+/** Files of the site: taken compressed, whatever the server knows of that, with a word on how far it is. */
+
+const GZIP = [0x1f, 0x8b];
+
+/**
+ * The bytes of a file that lies on the server plain and as `.gz`.
+ * @param {URL} url
+ * @param {(done: number, all: number) => void} progress
+ * @returns {Promise<Uint8Array<ArrayBuffer>>}
+ */
+export async function fetchFile(url, progress = () => {}) {
+  if (typeof DecompressionStream === "undefined") return receive(await get(url), progress);
+  const packed = new URL(url);
+  packed.pathname += ".gz";
+  const bytes = await receive(await get(packed), progress);
+  // Some servers unpack such a file on the way.
+  if (bytes[0] !== GZIP[0] || bytes[1] !== GZIP[1]) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** @param {URL} url */
+async function get(url) {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${url.pathname} could not be loaded: ${answer.status} ${answer.statusText}`);
+  return answer;
+}
+
+/**
+ * @param {Response} answer
+ * @param {(done: number, all: number) => void} progress
+ */
+async function receive(answer, progress) {
+  const all = Number(answer.headers.get("content-length")) || 0;
+  if (!answer.body || !all) return new Uint8Array(await answer.arrayBuffer());
+  const parts = [];
+  let done = 0;
+  for (const stream = answer.body.getReader(); ;) {
+    const { value, done: ended } = await stream.read();
+    if (ended) break;
+    parts.push(value);
+    progress(done += value.length, all);
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}

@@ -1,0 +1,190 @@
+/** What stands beside the picture: the class, the views and their legend, the figures. */
+
+import { candidates, labelOf } from "../classes.js";
+import { INFERNO } from "../draw/colormap.js";
+import { VIEWS, availableViews } from "../draw/views.js";
+
+/**
+ * @param {string} id
+ * @returns {any}
+ */
+export const element = (id) => document.getElementById(id);
+
+const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(1)} %`;
+const SLOWER = 0.15;
+
+/**
+ * Buttons for the views of a file.
+ * @param {string[]} outputs
+ * @param {(view: string) => void} choose
+ */
+export function showViews(outputs, choose) {
+  element("views").replaceChildren(...availableViews(outputs).map((view) => {
+    const button = document.createElement("button");
+    button.textContent = VIEWS[view].title;
+    button.dataset.view = view;
+    button.addEventListener("click", () => choose(view));
+    return button;
+  }));
+  const bar = element("bar").getContext("2d");
+  const ramp = bar.createImageData(256, 1);
+  for (let i = 0; i < 256; i++) ramp.data.set([...INFERNO.subarray(3 * i, 3 * i + 3), 255], 4 * i);
+  bar.putImageData(ramp, 0, 0);
+}
+
+/**
+ * @param {string} view
+ * @param {import("../model/onnx.js").Metadata} metadata
+ */
+export function markView(view, metadata) {
+  for (const button of element("views").children) button.setAttribute("aria-pressed", String(button.dataset.view === view));
+  element("says").textContent = VIEWS[view].says;
+  element("legend").hidden = view === "lovi";
+  element("layers").hidden = view !== "lovi";
+  if (view === "lovi") showLayers(metadata.taps);
+}
+
+/**
+ * The colour of each scale in LOVI, shallow to deep.
+ * @param {import("../model/onnx.js").Tap[]} taps
+ */
+function showLayers(taps) {
+  element("layers").replaceChildren(...taps.map(({ shape }, k) => {
+    const item = document.createElement("li"), dot = document.createElement("canvas");
+    dot.width = dot.height = 1;
+    const context = /** @type {CanvasRenderingContext2D} */ (dot.getContext("2d"));
+    const hue = taps.length > 1 ? 300 * (1 - k / (taps.length - 1)) : 0;
+    context.fillStyle = `hsl(${hue} 100% 50%)`;
+    context.fillRect(0, 0, 1, 1);
+    item.append(dot, `layer ${k + 1}: ${shape[3] ?? "?"}×${shape[2] ?? "?"}`);
+    return item;
+  }));
+}
+
+/**
+ * @param {import("./engine.js").Answer} answer
+ * @param {boolean} chosen
+ */
+export function showClasses({ label, score, top }, chosen) {
+  const first = top[0];
+  if (!first) return;
+  setText("label", first.label);
+  setText("score", percent(first.score));
+  element("explained").hidden = !chosen;
+  if (chosen) setText("explained", `The map is for “${label}” (${percent(score ?? 0)}).`);
+  const list = element("top");
+  while (list.children.length < top.length) {
+    const item = document.createElement("li");
+    item.append(Object.assign(document.createElement("meter"), { max: 1 }), document.createElement("span"), document.createElement("span"));
+    list.append(item);
+  }
+  top.forEach((prediction, i) => {
+    const [meter, name, share] = list.children[i].children;
+    meter.value = prediction.score;
+    if (name.textContent !== prediction.label) name.textContent = prediction.label;
+    share.textContent = percent(prediction.score);
+  });
+}
+
+/**
+ * @param {string} id
+ * @param {string} text
+ */
+export function setText(id, text) {
+  const target = element(id);
+  if (target.textContent !== text) target.textContent = text;
+}
+
+/** Frames per second and milliseconds by stage, smoothed. */
+export class Figures {
+  constructor() {
+    /** @type {Map<string, {value: number, cell: HTMLElement}>} */
+    this.rows = new Map();
+    this.last = 0;
+  }
+
+  /** @param {Record<string, number>} stages Milliseconds. */
+  add(stages) {
+    const now = performance.now();
+    if (this.last) this.set("fps", 1000 / (now - this.last), "");
+    this.last = now;
+    for (const [stage, value] of Object.entries(stages)) this.set(stage, value, " ms");
+  }
+
+  /** The next frame comes after a pause. */
+  rest() {
+    this.last = 0;
+  }
+
+  /**
+   * @param {string} name
+   * @param {number} value
+   * @param {string} unit
+   */
+  set(name, value, unit) {
+    let row = this.rows.get(name);
+    if (!row) {
+      const group = document.createElement("div"), title = document.createElement("dt"), cell = document.createElement("dd");
+      title.textContent = name;
+      cell.dataset.figure = name;
+      group.append(title, cell);
+      element("figures").append(group);
+      this.rows.set(name, row = { value, cell });
+    }
+    row.value += SLOWER * (value - row.value);
+    row.cell.textContent = `${row.value.toFixed(1)}${unit}`;
+  }
+}
+
+/**
+ * The box where a class is chosen, with candidates below.
+ * @param {string[]} labels
+ * @param {(index: number | null) => void} choose
+ */
+export function connectChooser(labels, choose) {
+  const input = element("class"), list = element("candidates"), reset = element("best");
+  let marked = 0;
+  const pick = (/** @type {number | null} */ index) => {
+    list.hidden = true;
+    input.setAttribute("aria-expanded", "false");
+    input.value = index === null ? "" : labelOf(index, labels);
+    reset.hidden = index === null;
+    input.blur();
+    choose(index);
+  };
+  const suggest = () => {
+    const number = /^\d+$/.test(input.value) && Number(input.value) < (labels.length || Infinity) ? [Number(input.value)] : [];
+    const found = [...number, ...candidates(input.value, labels, 6)];
+    marked = 0;
+    list.replaceChildren(...found.map((index, i) => {
+      const item = document.createElement("li");
+      item.textContent = labelOf(index, labels);
+      item.setAttribute("role", "option");
+      item.setAttribute("aria-selected", String(i === 0));
+      item.dataset.index = String(index);
+      item.addEventListener("pointerdown", (event) => event.preventDefault());
+      item.addEventListener("click", () => pick(index));
+      return item;
+    }));
+    list.hidden = found.length === 0;
+    input.setAttribute("aria-expanded", String(found.length > 0));
+    input.setCustomValidity(input.value && !found.length ? `no class “${input.value}”` : "");
+  };
+  input.addEventListener("input", suggest);
+  input.addEventListener("focus", () => input.select());
+  input.addEventListener("blur", () => { list.hidden = true; });
+  input.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && list.children.length) {
+      list.children[marked].setAttribute("aria-selected", "false");
+      marked = (marked + step + list.children.length) % list.children.length;
+      list.children[marked].setAttribute("aria-selected", "true");
+      event.preventDefault();
+    } else if (event.key === "Enter") {
+      if (!input.value) pick(null);
+      else if (list.children.length) pick(Number(list.children[marked].dataset.index));
+      else input.reportValidity();
+    } else if (event.key === "Escape") pick(null);
+  });
+  reset.addEventListener("click", () => pick(null));
+}

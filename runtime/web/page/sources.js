@@ -1,0 +1,140 @@
+/** Where pictures come from: the camera, a photo, or the example clip. Each gives the newest frame as a bitmap. */
+
+import { cameraError, whyNoCamera } from "./refusals.js";
+
+/** Photos are brought to this size at most: more is not seen, and costs memory. */
+const LONGEST_SIDE = 2048;
+
+/**
+ * @typedef {{live: boolean, next: () => Promise<ImageBitmap>, close: () => void}} Source
+ *   `live`: there is always a newer frame; otherwise there is one picture.
+ */
+
+/** @type {MediaTrackConstraints} */
+const SIZE = { width: { ideal: 1280 }, height: { ideal: 720 } };
+
+/** The camera, the one at the back first. */
+export class Camera {
+  live = true;
+
+  /**
+   * @param {"environment" | "user"} facing
+   * @returns {Promise<Camera>}
+   * @throws {Error} A sentence for the user.
+   */
+  static async open(facing) {
+    const reason = whyNoCamera();
+    if (reason) throw new Error(reason);
+    const video = document.createElement("video");
+    video.muted = true;
+    video.playsInline = true;
+    try {
+      video.srcObject = await navigator.mediaDevices.getUserMedia({ video: { facingMode: facing, ...SIZE }, audio: false });
+      await video.play();
+    } catch (error) {
+      throw new Error(cameraError(error));
+    }
+    return new Camera(video, facing);
+  }
+
+  /** Whether there is another one to switch to. */
+  static async several() {
+    const devices = await navigator.mediaDevices?.enumerateDevices() ?? [];
+    return devices.filter(({ kind }) => kind === "videoinput").length > 1;
+  }
+
+  /**
+   * @param {HTMLVideoElement} video
+   * @param {"environment" | "user"} facing
+   */
+  constructor(video, facing) {
+    this.video = video;
+    this.facing = facing;
+  }
+
+  /** Waits for a frame that was not given out yet. */
+  async next() {
+    await new Promise((resolve) => {
+      if ("requestVideoFrameCallback" in this.video) this.video.requestVideoFrameCallback(resolve);
+      else requestAnimationFrame(resolve);
+    });
+    return createImageBitmap(this.video);
+  }
+
+  close() {
+    const stream = /** @type {MediaStream | null} */ (this.video.srcObject);
+    stream?.getTracks().forEach((track) => track.stop());
+    this.video.srcObject = null;
+  }
+}
+
+/** One photo. */
+export class Photo {
+  live = false;
+
+  /**
+   * @param {Blob} blob
+   * @throws {Error} A sentence for the user.
+   */
+  static async open(blob) {
+    try {
+      const bitmap = await createImageBitmap(blob);
+      const scale = LONGEST_SIDE / Math.max(bitmap.width, bitmap.height);
+      if (scale >= 1) return new Photo(bitmap);
+      const size = { resizeWidth: Math.round(bitmap.width * scale), resizeHeight: Math.round(bitmap.height * scale) };
+      const smaller = await createImageBitmap(bitmap, { ...size, resizeQuality: "high" });
+      bitmap.close();
+      return new Photo(smaller);
+    } catch {
+      throw new Error("This file is no picture that the browser can show.");
+    }
+  }
+
+  /** @param {ImageBitmap} bitmap */
+  constructor(bitmap) {
+    this.bitmap = bitmap;
+  }
+
+  next() {
+    return createImageBitmap(this.bitmap);
+  }
+
+  close() {
+    this.bitmap.close();
+  }
+}
+
+/** The example: a walk over two photos. */
+export class Clip {
+  live = true;
+
+  /** @param {string[]} files */
+  static async open(files) {
+    const photos = await Promise.all(files.map(async (file) => createImageBitmap(await (await fetch(file)).blob())));
+    return new Clip(photos);
+  }
+
+  /** @param {ImageBitmap[]} photos */
+  constructor(photos) {
+    this.photos = photos;
+    const canvas = new OffscreenCanvas(480, 360);
+    this.context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    this.started = performance.now();
+  }
+
+  async next() {
+    await new Promise(requestAnimationFrame);
+    const seconds = (performance.now() - this.started) / 1000;
+    const photo = this.photos[Math.floor(seconds / 5) % this.photos.length];
+    const { width, height } = this.context.canvas;
+    const zoom = Math.max(width / photo.width, height / photo.height) * (1.1 + 0.1 * Math.sin(seconds));
+    const [w, h] = [photo.width * zoom, photo.height * zoom];
+    const way = (1 + Math.sin(seconds * 0.7)) / 2;
+    this.context.drawImage(photo, (width - w) * way, (height - h) / 2, w, h);
+    return createImageBitmap(this.context.canvas);
+  }
+
+  close() {
+    this.photos.forEach((photo) => photo.close());
+  }
+}
