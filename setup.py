@@ -14,6 +14,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
 ROOTS = ("export", "runtime")
+WEB_FILES = ("js", "d.ts", "json", "html", "css", "svg", "png", "webmanifest")
 NATIVE = Path("runtime/fastcam_runtime/native")
 
 # Without errno and traps, arithmetic behind a condition can become vectors; results stay the same.
@@ -65,16 +66,19 @@ setup(
         *(package for root in ROOTS for package in find_packages(root)),
         "fastcam_runtime.sources.clip",  # pictures, no code
         "fastcam_models",
+        "fastcam_web",  # JavaScript
     ],
     package_dir={
         "fastcam_export": "export/fastcam_export",
         "fastcam_runtime": "runtime/fastcam_runtime",
         "fastcam_models": "models",
+        "fastcam_web": "runtime/web",
     },
     package_data={
         "fastcam_models": ["*.onnx", "*.txt", "README.md"],
         "fastcam_runtime": ["py.typed", "**/*.html", "**/*.jpg", "sources/clip/README.md"],
         "fastcam_export": ["py.typed"],
+        "fastcam_web": [f"**/*.{kind}" for kind in WEB_FILES],
     },
     exclude_package_data={"fastcam_runtime.native": ["*.c", "*.h"]},  # a wheel holds what was built from them
     ext_modules=[

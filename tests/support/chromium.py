@@ -45,12 +45,14 @@ def find_chromium() -> str | None:
 class Chromium:
     """One browser process with a profile of its own; it reads commands from descriptor 3 and answers by 4."""
 
-    def __init__(self, profile: Path) -> None:
+    def __init__(self, profile: Path, *flags: str) -> None:
         path = find_chromium()
         assert path is not None
+        self.events: list[dict[str, Any]] = []
+        """What the browser told without being asked, of the domains that were enabled."""
         commands_in, commands = os.pipe()
         answers, answers_out = os.pipe()
-        command = [path, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        command = [path, *FLAGS, *flags, f"--user-data-dir={profile}", "about:blank"]
         self._process = subprocess.Popen(
             [sys.executable, "-c", TAKE_PIPES, str(commands_in), str(answers_out), *command],
             pass_fds=(commands_in, answers_out),
@@ -65,7 +67,7 @@ class Chromium:
         self._number = 0
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
-        """Run one DevTools command and wait for its answer; events in between are passed over."""
+        """Run one DevTools command and wait for its answer; events in between are kept in `events`."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if session is not None:
@@ -76,6 +78,7 @@ class Chromium:
             if answer.get("id") == self._number:
                 assert "error" not in answer, answer["error"]
                 return dict(answer["result"])
+            self.events.append(answer)
 
     def _receive(self) -> dict[str, Any]:
         while b"\0" not in self._received:
@@ -91,6 +94,7 @@ class Chromium:
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = Tab(self, session)
         tab.resize(*size)
+        self.call("Network.enable", session)
         self.call("Page.navigate", session, url=url)
         return tab
 
@@ -111,6 +115,10 @@ class Tab:
     def __init__(self, browser: Chromium, session: str) -> None:
         self._browser = browser
         self._session = session
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Run one DevTools command for this page."""
+        return self._browser.call(method, self._session, **parameters)
 
     def resize(self, width: int, height: int, mobile: bool = False) -> None:
         self._browser.call(

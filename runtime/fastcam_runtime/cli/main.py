@@ -16,6 +16,7 @@ from ..errors import FastcamError
 from . import bench as cli_bench
 from . import inspect as cli_inspect
 from . import run as cli_run
+from . import web as cli_web
 from .arguments import Parser, parse
 from .workstation import import_commands
 
@@ -80,6 +81,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     cli_run.add_parser(commands)
     cli_bench.add_parser(commands)
     cli_inspect.add_parser(commands)
+    cli_web.add_parser(commands)
     for name, text in _EXPORT_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
     return parser, commands.choices

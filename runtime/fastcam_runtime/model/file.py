@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +16,17 @@ from .protobuf import BYTES, Field, fields, text_of
 # Field numbers of onnx.proto.
 MODEL_GRAPH, _MODEL_METADATA, _MODEL_FUNCTION = 7, 14, 25
 _FUNCTION_NAME, _FUNCTION_DOMAIN = 1, 10
-GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_OUTPUT = 5, 11, 12
+GRAPH_NODE, GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_OUTPUT = 1, 5, 11, 12
+_NODE_OPERATOR = 4
 _TENSOR_EXTERNAL = 13
 VALUE_NAME = 1
 _ENTRY_KEY, _ENTRY_VALUE = 1, 2
 
 _FIRST_BYTE = b"\x08"
 """Every model has an `ir_version`, and every writer puts it first."""
+
+_QUANTIZED = re.compile("Quantize|QLinear|Integer$")
+"""Operators of quantised networks: QuantizeLinear, QLinearConv, MatMulInteger…"""
 
 _T = TypeVar("_T")
 
@@ -36,6 +41,8 @@ class Summary:
     """The names of the exporter's local functions."""
     weights: tuple[str, ...] = ()
     """The files beside it that have its weights, as it names them; none if it has them itself."""
+    quantized: bool = False
+    """Whether it computes with int8 or quantises tensors on the way."""
 
     def missing_weights(self, path: Path) -> list[str]:
         """Those of the weights that are not beside the file at `path`."""
@@ -68,7 +75,9 @@ def summarize(model: bytes | memoryview) -> Summary:
     outputs = tuple(text_of(field.value, VALUE_NAME) for field in graph if field.number == GRAPH_OUTPUT)
     stored = (_stored_in(field.value) for field in graph if field.number == GRAPH_INITIALIZER)
     weights = tuple(dict.fromkeys(filter(None, stored)))
-    return Summary(outputs, metadata, tuple(functions), weights)
+    operators = {text_of(field.value, _NODE_OPERATOR) for field in graph if field.number == GRAPH_NODE}
+    quantized = any(_QUANTIZED.search(operator) for operator in operators)
+    return Summary(outputs, metadata, tuple(functions), weights, quantized)
 
 
 def _stored_in(tensor: memoryview) -> str:

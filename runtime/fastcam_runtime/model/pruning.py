@@ -12,11 +12,19 @@ from pathlib import Path
 
 from ..contract import CAM, CLASS_INPUT, FASTCAM, LOVI, MAP, NODE_PREFIX, NONCLASS, SCALE_PREFIX
 from ..errors import ModelError
-from .file import GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_OUTPUT, MODEL_GRAPH, VALUE_NAME, from_file
+from .file import (
+    GRAPH_INITIALIZER,
+    GRAPH_INPUT,
+    GRAPH_NODE,
+    GRAPH_OUTPUT,
+    MODEL_GRAPH,
+    VALUE_NAME,
+    from_file,
+)
 from .protobuf import BYTES, Field, field_header, fields, text_of
 
 # Field numbers of onnx.proto.
-_GRAPH_NODE, _GRAPH_VALUE_INFO = 1, 13
+_GRAPH_VALUE_INFO = 13
 _NODE_INPUT, _NODE_OUTPUT, _NODE_NAME, _NODE_ATTRIBUTE = 1, 2, 3, 5
 _ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS = 6, 11
 _TENSOR_NAME = 8
@@ -90,7 +98,7 @@ def _read_by_subgraphs(attribute: memoryview) -> set[str]:
         if field.number not in (_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS) or field.wire != BYTES:
             continue
         for part in fields(field.value):
-            if part.number == _GRAPH_NODE:
+            if part.number == GRAPH_NODE:
                 names |= _Node.read(part.value).inputs
             elif part.number == GRAPH_OUTPUT:
                 names.add(text_of(part.value, VALUE_NAME))
@@ -100,7 +108,7 @@ def _read_by_subgraphs(attribute: memoryview) -> set[str]:
 def _cut_graph(graph: memoryview, keep: frozenset[str]) -> list[memoryview]:
     """The fields of the graph that stay, in their order."""
     parts = list(fields(graph))
-    nodes = {i: _Node.read(part.value) for i, part in enumerate(parts) if part.number == _GRAPH_NODE}
+    nodes = {i: _Node.read(part.value) for i, part in enumerate(parts) if part.number == GRAPH_NODE}
     outputs = {text_of(part.value, VALUE_NAME) for part in parts if part.number == GRAPH_OUTPUT}
     dropped = {name for name in outputs if is_saliency_output(name) and name not in keep}
     needed = _needed(list(nodes.values()), outputs - dropped)
@@ -110,7 +118,7 @@ def _cut_graph(graph: memoryview, keep: frozenset[str]) -> list[memoryview]:
     useless = touched - (outputs - dropped).union(*(n.inputs for i, n in nodes.items() if i not in gone))
 
     def stays(index: int, part: Field) -> bool:
-        if part.number == _GRAPH_NODE:
+        if part.number == GRAPH_NODE:
             return index not in gone
         if part.number == GRAPH_OUTPUT:
             return text_of(part.value, VALUE_NAME) not in dropped

@@ -9,7 +9,6 @@ const GZIP = [0x1f, 0x8b];
  * @returns {Promise<Uint8Array<ArrayBuffer>>}
  */
 export async function fetchFile(url, progress = () => {}) {
-  if (typeof DecompressionStream === "undefined") return receive(await get(url), progress);
   const packed = new URL(url);
   packed.pathname += ".gz";
   const bytes = await receive(await get(packed), progress);

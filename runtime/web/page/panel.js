@@ -75,12 +75,12 @@ export function showClasses({ label, score, top }, chosen) {
   const list = element("top");
   while (list.children.length < top.length) {
     const item = document.createElement("li");
-    item.append(Object.assign(document.createElement("meter"), { max: 1 }), document.createElement("span"), document.createElement("span"));
+    item.append(document.createElement("i"), document.createElement("span"), document.createElement("span"));
     list.append(item);
   }
   top.forEach((prediction, i) => {
-    const [meter, name, share] = list.children[i].children;
-    meter.value = prediction.score;
+    const [bar, name, share] = list.children[i].children;
+    bar.style.transform = `scaleX(${prediction.score})`;
     if (name.textContent !== prediction.label) name.textContent = prediction.label;
     share.textContent = percent(prediction.score);
   });

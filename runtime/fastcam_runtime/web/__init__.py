@@ -1,0 +1,1 @@
+"""The page for phones: a static site around a grafted file, its server, and its measurement in a browser."""

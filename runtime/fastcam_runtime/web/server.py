@@ -1,0 +1,159 @@
+"""Serve the site: the right types and headers, compressed where the browser takes it."""
+
+from __future__ import annotations
+
+import functools
+import mimetypes
+import ssl
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ..errors import FastcamError
+from .certificate import Certificate
+
+HEADERS = {
+    # Threads need a page that is isolated from others.
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+_TYPES = {
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".wasm": "application/wasm",
+    ".webmanifest": "application/manifest+json",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+}
+_LONGEST_REPORT = 10_000_000
+
+
+class SiteServer:
+    """Serves a folder until it is closed, in threads of its own.
+
+    Args:
+        folder: The site.
+        host: Address to listen on; empty for all.
+        port: 0 for any free one.
+        certificate: For https.
+        on_report: Takes what a page posts to `/report`; without it nothing can be posted.
+        isolated: Send the headers that threads need. Other static servers send none of them.
+
+    Raises:
+        FastcamError: The address cannot be listened on.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        certificate: Certificate | None = None,
+        on_report: Callable[[bytes], None] | None = None,
+        isolated: bool = True,
+    ) -> None:
+        handler = functools.partial(_Handler, folder.resolve(), on_report, isolated)
+        try:
+            self._server = _Server((host, port), handler)
+        except OSError as error:
+            raise FastcamError(f"cannot serve on {host or '*'}:{port}: {error.strerror or error}") from error
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate.certificate, certificate.key)
+            self._server.context = context
+        self.port = int(self._server.server_address[1])
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Serve until the process is interrupted."""
+        self._thread.join()
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    context: ssl.SSLContext | None = None
+
+    def process_request_thread(self, request: object, client_address: object) -> None:
+        """Shake hands in the request's own thread, so that a slow client holds up no other."""
+        try:
+            if self.context is not None:
+                request = self.context.wrap_socket(request, server_side=True)  # type: ignore[arg-type]
+        except OSError:
+            self.shutdown_request(request)  # type: ignore[arg-type]
+            return
+        super().process_request_thread(request, client_address)  # type: ignore[arg-type]
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A browser that went away is no error of ours."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "fastcam", ""
+    timeout = 60
+
+    def __init__(
+        self, folder: Path, on_report: Callable[[bytes], None] | None, isolated: bool, *args: object
+    ) -> None:
+        self._folder, self._on_report, self._isolated = folder, on_report, isolated
+        super().__init__(*args)  # type: ignore[arg-type]
+
+    def do_GET(self) -> None:
+        path = self._find()
+        if path is None:
+            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"not found\n")
+            return
+        packed = path.with_name(f"{path.name}.gz")
+        encoding = {}
+        kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        if path.suffix == ".gz":
+            kind = "application/gzip"
+        elif "gzip" in self.headers.get("Accept-Encoding", "") and packed.is_file():
+            path, encoding = packed, {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        self._answer(HTTPStatus.OK, kind, path.read_bytes(), encoding)
+
+    do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        if self._on_report is None or self.path != "/report" or not 0 < length <= _LONGEST_REPORT:
+            self.close_connection = True
+            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"not found\n")
+            return
+        self._on_report(self.rfile.read(length))
+        self._answer(HTTPStatus.OK, "text/plain", b"thanks\n")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Who looks at the page is nobody's business."""
+
+    def _find(self) -> Path | None:
+        """The file that the request names; None if it is none of the site's."""
+        name = unquote(urlsplit(self.path).path).lstrip("/") or "index.html"
+        try:
+            path = (self._folder / name).resolve()
+            return path if path.is_relative_to(self._folder) and path.is_file() else None
+        except (OSError, ValueError):
+            return None
+
+    def _answer(self, status: HTTPStatus, kind: str, body: bytes, more: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        headers = {"Content-Type": kind, "Content-Length": str(len(body)), **(more or {})}
+        for name, value in {**headers, **(HEADERS if self._isolated else {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)

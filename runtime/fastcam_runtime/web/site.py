@@ -1,0 +1,172 @@
+"""Write the static site: our page, onnxruntime-web and one model, each file plain and compressed."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..contract import METADATA_KEY, Metadata
+from ..errors import FastcamError, ModelError
+from ..model.file import Summary, is_ort, summarize_file
+from .assets import asset_folder, clip_photos, site_assets
+from .ort_web import WASM_FILES, WEBGPU_FILES
+
+SITE = "site.json"
+MODEL = "model.onnx"
+_COMPRESSED = (".html", ".css", ".js", ".mjs", ".svg", ".webmanifest", ".wasm", ".onnx", ".json")
+_VERSION_DIGITS = 12
+_COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class SiteSize:
+    """The bytes of a site, as they go over the network."""
+
+    page: int
+    """The page and its scripts, compressed, without model and WebAssembly."""
+    wasm: int
+    model: int
+
+
+def check_model(path: Path) -> Summary:
+    """What a model says about itself that the page can run.
+
+    Raises:
+        ModelError: It cannot, and why.
+    """
+    if is_ort(path):
+        raise ModelError(f"{path}: the page reads labels and preprocessing from .onnx files, not from .ort")
+    file = summarize_file(path)
+    text = file.metadata.get(METADATA_KEY)
+    if text is None:
+        raise ModelError(f"{path} has no saliency maps yet; add them with: fastcam export {path}")
+    if file.weights:
+        raise ModelError(f"{path} keeps weights in {file.weights[0]}; the page needs them in one file")
+    prepared = Metadata.of_file(path, text).prepared
+    if prepared:
+        raise ModelError(
+            f"{path} was prepared for {prepared}, and nothing else; export it without --prepared"
+        )
+    return file
+
+
+def write_site(model: Path, folder: Path, ort: Path, *, webgpu: bool = True, bench: bool = False) -> SiteSize:
+    """Write the site into `folder`, in one step: it appears whole, or what was there stays.
+
+    Args:
+        model: A grafted `.onnx` file.
+        folder: It must not exist, be empty, or hold a site already.
+        ort: The folder with the files of onnxruntime-web.
+        webgpu: With the larger build that can use a graphics processor.
+        bench: With the page that `fastcam bench --web` opens.
+
+    Raises:
+        ModelError: The page cannot run this model.
+        FastcamError: The folder holds something else, or cannot be written.
+    """
+    check_model(model)
+    _refuse_foreign(folder)
+    folder = folder.resolve()
+    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    try:
+        part.mkdir(parents=True)
+        size = _fill(part, model, ort, webgpu=webgpu, bench=bench)
+        _swap(part, folder)
+    except OSError as error:
+        raise FastcamError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return size
+
+
+def _refuse_foreign(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise FastcamError(f"{folder} is a file, not a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / SITE).is_file():
+        raise FastcamError(f"{folder} holds other files; name an empty folder, or one that does not exist")
+
+
+def _swap(part: Path, folder: Path) -> None:
+    """Put the new folder in the place of the old one."""
+    old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+    if folder.is_dir():
+        folder.rename(old)
+    try:
+        part.rename(folder)
+    except OSError:
+        if old.is_dir():
+            old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _fill(folder: Path, model: Path, ort: Path, *, webgpu: bool, bench: bool) -> SiteSize:
+    webgpu = webgpu and all((ort / file).is_file() for file in WEBGPU_FILES)
+    assets, photos = site_assets(bench=bench), clip_photos()
+    for asset in assets:
+        _copy(asset_folder() / asset, folder / asset)
+        if asset.endswith(".js"):
+            _strip_comments(folder / asset)
+    for file in (*WASM_FILES, *(WEBGPU_FILES if webgpu else ())):
+        _copy(ort / file, folder / "ort" / file)
+    for photo in photos:
+        _copy(photo, folder / "clip" / photo.name)
+    _copy(model, folder / MODEL)
+    wasm = [f"ort/{file}" for file in WASM_FILES]
+    shell = [*assets, SITE, *(file for file in wasm if file.endswith(".mjs"))]
+    clip = [f"clip/{photo.name}" for photo in photos]
+    binaries = [f"{file}.gz" for file in wasm if file.endswith(".wasm")]
+    site = {
+        "version": _digest(folder),
+        "model": MODEL,
+        "file": model.name,
+        "shell": shell,
+        "offline": [*shell, *clip, *binaries, f"{MODEL}.gz"],
+        "clip": clip,
+        "webgpu": webgpu,
+    }
+    (folder / SITE).write_text(json.dumps(site, indent=1) + "\n", "utf-8")
+    _compress(folder)
+    return SiteSize(
+        page=sum(_wire_size(folder / file) for file in shell),
+        wasm=sum((folder / file).stat().st_size for file in binaries),
+        model=(folder / f"{MODEL}.gz").stat().st_size,
+    )
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def _strip_comments(script: Path) -> None:
+    """Take out the comments that stand on lines of their own: a third of what a browser would fetch."""
+    script.write_text(_COMMENT.sub("", script.read_text("utf-8")), "utf-8")
+
+
+def _digest(folder: Path) -> str:
+    """The same for the same files, so that browsers fetch nothing anew."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:_VERSION_DIGITS]
+
+
+def _compress(folder: Path) -> None:
+    """Write each text, wasm file and model once more as `.gz`, for the page and for servers."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix in _COMPRESSED:
+            packed = path.with_name(f"{path.name}.gz")
+            packed.write_bytes(gzip.compress(path.read_bytes(), compresslevel=6, mtime=0))
+
+
+def _wire_size(path: Path) -> int:
+    packed = path.with_name(f"{path.name}.gz")
+    return (packed if packed.is_file() else path).stat().st_size

@@ -1,0 +1,260 @@
+"""The JavaScript against the Python runtime: the same file and the same picture must give the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from fastcam_models import default_model
+from fastcam_runtime import Explainer, contract
+from fastcam_runtime.classes import probability
+from fastcam_runtime.contract import ImageInput, Preprocess
+from fastcam_runtime.draw import colormaps
+from fastcam_runtime.model.file import summarize
+from fastcam_runtime.model.pruning import cut
+from fastcam_runtime.preprocess import Preprocessor
+from fastcam_runtime.web.assets import asset_folder
+from support.node import ort_web, run_node
+from support.tiny_grafts import make_graft, save_graft
+
+PREPROCESS = """
+const { Preprocessor } = await web("image/preprocess.js");
+const made = new Preprocessor(given.metadata, given.type);
+const { tensor } = made.run({ data: bytes(given.frame), width: given.width, height: given.height });
+writeFileSync(given.out, new Uint8Array(tensor.buffer));
+return made.geometry;
+"""
+
+
+def noise(height: int, width: int) -> np.ndarray:
+    return np.random.default_rng(height * width).integers(0, 256, (height, width, 3), dtype=np.uint8)
+
+
+def save_rgba(frame: np.ndarray, path: Path) -> str:
+    path.write_bytes(cv2.cvtColor(frame, cv2.COLOR_BGR2RGBA).tobytes())
+    return str(path)
+
+
+@pytest.mark.parametrize("size", [(480, 640), (720, 1280), (212, 500), (100, 130), (32, 48)])
+@pytest.mark.parametrize("resize", contract.RESIZE)
+def test_preprocessing_equals_opencv_bit_by_bit(size: tuple[int, int], resize: str, tmp_path: Path) -> None:
+    image = ImageInput("image", "NCHW", 3, 112, 96)
+    check_preprocessing(noise(*size), image, contract.PREPROCESS["imagenet"], resize, "float32", tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "uint8"])
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_preprocessing_in_every_layout_and_type(dtype: str, layout: str, tmp_path: Path) -> None:
+    order = (
+        Preprocess("BGR", (103.5, 116.0, 123.7), (57.0, 58.0, 1.5))
+        if dtype == "float16"
+        else Preprocess("GRAY", (0.0,), (1.0,))
+    )
+    image = ImageInput("image", layout, len(order.mean), 64, 80)
+    check_preprocessing(noise(240, 320), image, order, "crop", dtype, tmp_path)
+
+
+def check_preprocessing(
+    frame: np.ndarray, image: ImageInput, preprocess: Preprocess, resize: str, dtype: str, folder: Path
+) -> None:
+    metadata = {"image": vars(image), "preprocess": vars(preprocess), "resize": resize}
+    geometry = run_node(
+        PREPROCESS,
+        metadata=metadata,
+        type=dtype,
+        frame=save_rgba(frame, folder / "frame"),
+        width=frame.shape[1],
+        height=frame.shape[0],
+        out=str(folder / "tensor"),
+    )
+    wanted, laid = Preprocessor(image, preprocess, resize, dtype)(frame)
+    found = np.fromfile(folder / "tensor", dtype).reshape(wanted.shape)
+    np.testing.assert_array_equal(found, wanted)
+    assert geometry["seen"] == vars(laid.seen)
+    assert geometry["placed"] == vars(laid.placed)
+
+
+def test_half_floats_go_there_and_back() -> None:
+    values = [0.0, -0.0, 1.0, -2.5, 65504.0, 6.1e-5, 5.96e-8, 3e-8, 0.1, 1000.5, 2049.0, 1e9]
+    body = """
+    const { toHalf, fromHalf } = await web("image/preprocess.js");
+    return given.values.map((value) => [toHalf(value), String(fromHalf(toHalf(value)))]);
+    """
+    with np.errstate(over="ignore"):
+        halves = np.array(values).astype(np.float16)
+    found = run_node(body, values=values)
+    np.testing.assert_array_equal([bits for bits, _ in found], halves.view(np.uint16))
+    np.testing.assert_array_equal([float(text.replace("Infinity", "inf")) for _, text in found], halves)
+
+
+def test_colour_map_is_that_of_the_runtime() -> None:
+    found = run_node('const { INFERNO } = await web("draw/colormap.js"); return [...INFERNO];')
+    wanted = colormaps.table(colormaps.DEFAULT).reshape(256, 3)[:, ::-1]
+    np.testing.assert_array_equal(np.array(found).reshape(256, 3), wanted)
+
+
+def test_opacity_grows_from_the_median_to_the_last_half_percent() -> None:
+    values = np.random.default_rng(0).beta(2, 5, 5000).astype(np.float32)
+    body = """
+    const { limitsOf, paintFocus } = await web("draw/focus.js");
+    const map = Float32Array.from(given.values), out = new Uint8ClampedArray(4 * map.length);
+    const limits = limitsOf(map);
+    paintFocus(map, limits, out);
+    return { limits, out: [...out] };
+    """
+    found = run_node(body, values=values.tolist())
+    low, high = np.percentile(values, (50, 99.5))
+    assert found["limits"]["low"] == pytest.approx(low, abs=1 / 2048)
+    assert found["limits"]["high"] == pytest.approx(high, abs=1 / 2048)
+    alpha = np.clip((values - low) / (high - low), 0, 1)
+    pixels = np.array(found["out"]).reshape(-1, 4)
+    np.testing.assert_allclose(pixels[:, 3] / 255, alpha, atol=0.006)
+    colours = colormaps.table(colormaps.DEFAULT).reshape(256, 3)[:, ::-1]
+    np.testing.assert_array_equal(pixels[:, :3], colours[pixels[:, 3]])
+
+
+def test_constant_map_is_drawn_without_an_error() -> None:
+    body = """
+    const { limitsOf, paintFocus } = await web("draw/focus.js");
+    const map = new Float32Array(100).fill(0.5), out = new Uint8ClampedArray(400);
+    paintFocus(map, limitsOf(map), out);
+    return [...out].some(Number.isNaN);
+    """
+    assert run_node(body) is False
+
+
+def test_probabilities_and_best_classes() -> None:
+    scores = np.random.default_rng(1).normal(0, 4, 50)
+    body = """
+    const { best, probabilities } = await web("classes.js");
+    return best(probabilities(given.scores, "logits"), given.labels, 5);
+    """
+    found = run_node(body, scores=scores.tolist(), labels=[f"class {i}" for i in range(50)])
+    order = np.argsort(-scores)[:5]
+    assert [item["index"] for item in found] == order.tolist()
+    assert [item["label"] for item in found] == [f"class {i}" for i in order]
+    for item in found:
+        assert item["score"] == pytest.approx(probability(scores, item["index"], "logits"), rel=1e-5)
+
+
+def test_class_is_found_by_label_index_and_part() -> None:
+    labels = ["tabby", "tiger cat", "Egyptian cat", "catamaran", "tiger"]
+    body = """
+    const { candidates, findClass } = await web("classes.js");
+    const find = (text) => {
+      try { return findClass(text, given.labels, 5); } catch (error) { return error.message; }
+    };
+    return { found: given.texts.map(find), candidates: candidates("cat", given.labels) };
+    """
+    found = run_node(body, labels=labels, texts=["tabby", "EGYPT", "3", "tiger", "cat", "dog", "9"])
+    assert found["found"][:4] == [0, 2, 3, 4]
+    assert found["found"][4].startswith("class “cat” could be catamaran (3), tiger cat (1)")
+    assert found["found"][5:] == ["no class “dog”", "no class 9; the file has 0…4"]
+    assert found["candidates"] == [3, 1, 2]
+
+
+@pytest.mark.parametrize("keep", [(), ("saliency_map",), ("saliency_cam", "saliency_lovi")])
+def test_cut_is_that_of_the_runtime_without_the_default_class(keep: tuple[str, ...], tmp_path: Path) -> None:
+    path = save_graft(tmp_path / "model.onnx")
+    body = """
+    const { cut } = await web("model/cut.js");
+    writeFileSync(given.out, cut(bytes(given.path), given.keep));
+    """
+    run_node(f"{body} return null;", path=str(path), keep=list(keep), out=str(tmp_path / "cut.onnx"))
+    import onnx
+
+    found, wanted = onnx.load(tmp_path / "cut.onnx"), onnx.load_from_string(cut(path.read_bytes(), keep))
+    defaults = [tensor for tensor in wanted.graph.initializer if tensor.name == contract.CLASS_INPUT]
+    assert len(defaults) == ("saliency_cam" in keep)
+    for tensor in defaults:
+        wanted.graph.initializer.remove(tensor)
+    assert found == wanted
+    onnx.checker.check_model(found)
+
+
+def test_summary_reads_what_the_runtime_reads(tmp_path: Path) -> None:
+    model = make_graft(batch="N")
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    body = """
+    const { readMetadata, summarize } = await web("model/onnx.js");
+    const file = summarize(bytes(given.path));
+    const outputs = file.outputs.map(({ name }) => name);
+    return { inputs: file.inputs, outputs, metadata: readMetadata(file), quantized: file.quantized };
+    """
+    found = run_node(body, path=str(tmp_path / "model.onnx"))
+    file = summarize(model.SerializeToString())
+    assert found["outputs"] == list(file.outputs)
+    assert found["inputs"][0] == {"name": "image", "type": "float32", "shape": [None, 3, 32, 48]}
+    assert found["metadata"]["labels"] == ["red", "green", "blue"]
+    assert found["quantized"] is file.quantized is False
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x08", b"\x89PNG\r\n\x1a\n" * 9, b"\x08\x07:\xff\xff\xff\xff\xff\x7f"]
+)
+def test_damaged_file_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "model").write_bytes(content)
+    body = """
+    const { summarize } = await web("model/onnx.js");
+    try { summarize(bytes(given.path)); return "taken"; } catch (error) { return error.message; }
+    """
+    assert run_node(body, path=str(tmp_path / "model")).startswith("not an ONNX model")
+
+
+EXPLAIN = """
+const ort = await import("file://" + given.ort + "/ort.wasm.min.mjs");
+ort.env.wasm.numThreads = 1;
+const { load } = await web("fastcam.js");
+const model = await load(bytes(given.model), { ort });
+const picture = { data: bytes(given.frame), width: given.width, height: given.height };
+const results = [];
+for (const choice of given.classes) {
+  const { maps, index, label, score, top } = await model.explain(picture, { class: choice });
+  results.push({ index, label, score, top });
+  for (const name in maps) writeFileSync(`${given.out}-${results.length}-${name}`, maps[name].data);
+}
+await model.release();
+return results;
+"""
+
+
+@pytest.mark.slow
+def test_explain_in_node_equals_python(tmp_path: Path) -> None:
+    pytest.importorskip("onnx_ir")
+    import onnx
+    from fastcam_export import graft
+
+    model = tmp_path / "model.onnx"
+    onnx.save(graft(default_model(), outputs=("saliency_map", "lovi", "cam", "fastcam")), model)
+    frame = cv2.imread(str(Path(colormaps.__file__).parents[1] / "sources" / "clip" / "chelsea.jpg"))
+    classes = [None, "tabby"]
+    results = run_node(
+        EXPLAIN,
+        ort=str(ort_web()),
+        model=str(model),
+        frame=save_rgba(frame, tmp_path / "frame"),
+        width=frame.shape[1],
+        height=frame.shape[0],
+        classes=classes,
+        out=str(tmp_path / "out"),
+    )
+    explain = Explainer(model, compiled=False)
+    for number, (choice, result) in enumerate(zip(classes, results, strict=True), start=1):
+        wanted = explain.explain(frame, choice)[0]
+        assert (result["index"], result["label"]) == (wanted.index, wanted.label)
+        assert result["score"] == pytest.approx(wanted.score, rel=1e-3)
+        for name, saliency in wanted.maps.items():
+            found = np.fromfile(tmp_path / f"out-{number}-{name}", saliency.dtype).reshape(saliency.shape)
+            atol = 2 if saliency.dtype == np.uint8 else 1e-3
+            np.testing.assert_allclose(found.astype(float), saliency.astype(float), atol=atol, rtol=0)
+
+
+def test_types_name_what_the_module_exports() -> None:
+    declared = {
+        line.split()[2].split("(")[0].split("<")[0].rstrip(":")
+        for line in (asset_folder() / "fastcam.d.ts").read_text("utf-8").splitlines()
+        if line.startswith(("export function", "export const", "export class"))
+    }
+    assert set(run_node('return Object.keys(await web("fastcam.js"));')) == declared
