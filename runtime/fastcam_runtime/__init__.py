@@ -5,12 +5,13 @@ from . import telemetry
 telemetry.switch_off()  # before anything below imports onnxruntime
 
 # ruff: noqa: E402
-from .classes import ClassError
+from .classes import ClassError, Prediction
 from .draw.overlay import Overlay, overlay
 from .errors import FastcamError, ModelError, SinkError, SourceError
 from .explainer import Explainer
 from .explanation import Explanation
 from .image import Geometry
+from .regions import Region, regions, share_inside
 
 __all__ = [
     "ClassError",
@@ -20,7 +21,11 @@ __all__ = [
     "Geometry",
     "ModelError",
     "Overlay",
+    "Prediction",
+    "Region",
     "SinkError",
     "SourceError",
     "overlay",
+    "regions",
+    "share_inside",
 ]

@@ -17,7 +17,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Prediction:
-    """The class with the highest score, whichever one is explained."""
+    """A class, and how likely the network finds it."""
 
     index: int
     label: str
@@ -52,22 +52,40 @@ def tells_classes(declared: Sequence[int | str | None], found: Array) -> bool:
     return found.dtype.kind == "f" and are_class_scores(shape)
 
 
-def probability(scores: Array, index: int, scores_are: str) -> float:
-    """The probability of a class, 0…1: its softmax, or for a single logit, yes or no, the sigmoid.
+def probabilities(scores: Array, scores_are: str) -> Array:
+    """The probabilities of all classes, 0…1: the softmax, or for a single logit, yes or no, the sigmoid.
 
     Args:
-        scores: The scores of all classes.
-        index: The class.
+        scores: The scores of all classes, one-dimensional.
         scores_are: `logits` or `probabilities`, as the metadata say.
     """
     if scores_are == "probabilities":
-        return float(scores[index])
+        return scores
     if scores.size == 1:
-        return (1 + math.tanh(float(scores[0]) / 2)) / 2  # the sigmoid, in a form that cannot overflow
+        # The sigmoid, in a form that cannot overflow.
+        return np.array([(1 + math.tanh(float(scores[0]) / 2)) / 2])
     # Relative to the best score, so that exp cannot overflow.
-    odds = np.subtract(scores, scores.max(), dtype=np.float64)
+    odds: Array = np.subtract(scores, scores.max(), dtype=np.float64)
     np.exp(odds, out=odds)
-    return float(odds[index] / odds.sum())
+    odds /= odds.sum()
+    return odds
+
+
+def probability(scores: Array, index: int, scores_are: str) -> float:
+    """The probability of one class; see `probabilities`."""
+    return float(probabilities(scores, scores_are)[index])
+
+
+def label_of(index: int, labels: Sequence[str]) -> str:
+    """The label of a class; its index as text where there is none."""
+    return labels[index] if index < len(labels) else str(index)
+
+
+def top_classes(scores: Array, n: int, labels: Sequence[str], scores_are: str) -> tuple[Prediction, ...]:
+    """The `n` classes with the highest scores, the highest first; of equal scores the lower index first."""
+    likely = probabilities(scores, scores_are)
+    best = np.argsort(-scores, kind="stable")[:n]
+    return tuple(Prediction(int(i), label_of(int(i), labels), float(likely[i])) for i in best)
 
 
 class ClassError(FastcamError):

@@ -14,7 +14,7 @@ import numpy as np
 import onnxruntime as ort
 
 from . import contract
-from .classes import Prediction, class_count, find_class, probability, tells_classes
+from .classes import class_count, find_class, label_of, probability, tells_classes
 from .errors import FastcamError, ModelError, first_line
 from .explanation import Explanation, InputTensor
 from .image import Array, Geometry
@@ -182,19 +182,6 @@ class Explainer:
             self._indices[choice] = index
         return index
 
-    def prediction(self, explanation: Explanation) -> Prediction | None:
-        """What the network said about the frame of an explanation; None without class scores."""
-        if explanation.index is None or explanation.score is None:
-            return None
-        best = int(explanation.logits.argmax())
-        if best == explanation.index:
-            return Prediction(best, explanation.label, explanation.score)
-        score = probability(explanation.logits, best, self.metadata.scores_are)
-        return Prediction(best, self._label(best), score)
-
-    def _label(self, index: int) -> str:
-        return self.labels[index] if index < len(self.labels) else str(index)
-
     def _set_class_count(self, count: int) -> None:
         """Set how many classes there are: from the file, or from a frame if the file leaves them free."""
         if count != self._class_count:
@@ -257,11 +244,13 @@ class Explainer:
         return Explanation(
             logits=logits,
             index=index,
-            label="" if index is None else self._label(index),
+            label="" if index is None else label_of(index, self.labels),
             score=score,
             maps=MappingProxyType(maps),
             timings=MappingProxyType(dict(timings)),
             geometry=geometry,
+            labels=self.labels,
+            scores_are=self.metadata.scores_are,
         )
 
 

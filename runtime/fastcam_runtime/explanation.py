@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from .classes import Prediction, top_classes
 from .image import Array, Geometry
 
 
@@ -30,6 +31,16 @@ class Explanation:
     timings: Mapping[str, float]
     """Milliseconds by stage: `preprocess`, `inference`; of several classes, each one's share."""
     geometry: Geometry
+    labels: tuple[str, ...] = field(default=(), repr=False)
+    """The labels of all classes; empty in a file without."""
+    scores_are: str = "logits"
+    """What `logits` holds: `logits` or `probabilities`."""
+
+    def top(self, n: int = 5) -> tuple[Prediction, ...]:
+        """The `n` classes with the highest scores, the highest first; empty without class scores."""
+        if self.score is None:
+            return ()
+        return top_classes(self.logits, n, self.labels, self.scores_are)
 
 
 @dataclass(frozen=True)

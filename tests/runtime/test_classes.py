@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fastcam_runtime.classes import ClassError, class_count, find_class, probability, tells_classes
+from fastcam_runtime.classes import (
+    ClassError,
+    class_count,
+    find_class,
+    probability,
+    tells_classes,
+    top_classes,
+)
 from scipy.special import expit, softmax
 
 LABELS = ("tabby", "tiger cat", "Egyptian cat", "tiger", "7", "tiger shark")
@@ -102,3 +109,15 @@ def test_probabilities() -> None:
         assert probability(logits, index, "probabilities") == logits[index]
     for logit in (-1e6, -3.0, 0.0, 5.0, 1e6):
         assert probability(np.array([logit]), 0, "logits") == pytest.approx(expit(logit))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_the_best_classes_in_order(dtype: type) -> None:
+    scores = np.array([1.0, 4.0, -2.0, 4.0, 3.0], dtype)
+    top = top_classes(scores, 3, ("a", "b", "c"), "logits")
+    assert [(each.index, each.label) for each in top] == [(1, "b"), (3, "3"), (4, "4")]
+    assert [each.score for each in top] == pytest.approx(softmax(scores.astype(np.float64))[[1, 3, 4]])
+    assert top_classes(np.array([0.2, 0.7], dtype), 5, (), "probabilities")[0].score == pytest.approx(
+        0.7, 1e-3
+    )
+    assert top_classes(np.array([3.0], dtype), 5, ("yes",), "logits")[0].score == pytest.approx(expit(3.0))

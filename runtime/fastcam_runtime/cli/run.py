@@ -28,7 +28,7 @@ from ..live.report import RunReport
 from ..measure import system
 from ..model.grafted import Model
 from ..sinks import open_sink
-from ..sinks.predictions import LIMIT, Predictions
+from ..sinks.json_lines import STDOUT, JsonLines, check_lines_path
 from ..sinks.registry import KINDS as SINK_KINDS
 from ..sinks.registry import is_interactive
 from ..sources import SourceOptions, open_source
@@ -137,7 +137,13 @@ def add_parser(commands: Any) -> None:
         "--json",
         type=Path,
         metavar="FILE",
-        help=f"write the figures of the run, and the class of every frame (of the last {LIMIT}), to FILE",
+        help="write the figures of the run to FILE, at the end",
+    )
+    parser.add_argument(
+        "--jsonl",
+        metavar="FILE|-",
+        help="append one line of JSON per frame to FILE, or to standard output, while it runs: number, time, "
+        "class, score, the best five, regions of the map, latency",
     )
     parser.add_argument("--token", help="password of the live page (default: $FASTCAM_TOKEN)")
 
@@ -149,7 +155,10 @@ def run(args: argparse.Namespace) -> int:
         raise FastcamError("--class is empty; give a name or an index, or leave it out")
     if args.json is not None:
         check_json_path(args.json)
-    refuse_overwriting([args.model, args.input], [*args.outputs, *([args.json] if args.json else [])])
+    lines = args.jsonl if args.jsonl != STDOUT else None
+    if lines is not None:
+        check_lines_path(Path(lines).expanduser())
+    refuse_overwriting([args.model, args.input], [*args.outputs, *filter(None, (args.json, lines))])
     # Drawing runs in its own thread beside the network. OpenCV's pool would compete with it for the cores.
     cv2.setNumThreads(1)
     overlay = Overlay(args.colormap, args.alpha, args.blend, compiled=args.compiled, steady=STEADY)
@@ -192,9 +201,8 @@ def run(args: argparse.Namespace) -> int:
             )
             for uri in outputs
         ]
-        predictions = Predictions()
-        if args.json is not None:
-            sinks.append(predictions)
+        if args.jsonl is not None:
+            sinks.append(opened.enter_context(JsonLines(args.jsonl)))
         loop = Loop(explainer, source, sinks, controls, overlay, options)
         rss = system.rss_bytes()
         whole = False
@@ -203,7 +211,7 @@ def run(args: argparse.Namespace) -> int:
             whole = True
         finally:
             report = RunReport(
-                loop.metrics, source, (rss, system.rss_bytes()), _setup(args, explainer), predictions
+                loop.metrics, source, (rss, system.rss_bytes()), _setup(args, explainer), loop.last
             )
             _tell(args, report, whole=whole)
     return 0
@@ -232,16 +240,18 @@ def _tell(args: argparse.Namespace, report: RunReport, *, whole: bool) -> None:
     # The file comes first: printing fails if the reader of the terminal output has gone.
     if args.json is not None:
         write_json(args.json, report.as_dict())
-    last = report.metrics.last
+    last = report.last
+    # Standard output may be for lines of JSON only.
+    out = sys.stderr if args.jsonl == STDOUT else sys.stdout
     if report.metrics.frames == 1 and last is not None:
         if not whole:  # no picture was finished
             return
         where = ", ".join(uri for uri in args.outputs if "://" not in uri) or without_password(args.input)
         network = last.latency["preprocess"] + last.latency["inference"]
-        told = [answer(_printable(last.label), last.score), f"{network:.0f} ms"]
-        print(f"{where}: {', '.join(filter(None, told))}", flush=True)
+        told = [answer(_printable(last.label), last.score), f"{network:.0f} ms (first run)"]
+        print(f"{where}: {', '.join(filter(None, told))}", file=out, flush=True)
     elif report.metrics.frames:
-        print(report.text(), flush=True)
+        print(report.text(), file=out, flush=True)
 
 
 def _printable(label: str) -> str:

@@ -25,7 +25,7 @@ from ..draw.smoothing import Smoother
 from ..errors import FastcamError
 from ..explainer import Explainer
 from ..image import Array
-from ..sinks import Sink
+from ..sinks import Sink, Status
 from ..sources import Source
 from .backpressure import HandoffQueue, ReadDelay
 from .controls import Choice, Controls
@@ -74,6 +74,7 @@ class Loop:
         controls: The view, the class, pause and stop.
         overlay: Colours and blending.
         options: Everything else.
+        metrics: Where to count; given if a sink shows the counts.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Loop:
         controls: Controls,
         overlay: Overlay | None = None,
         options: LoopOptions | None = None,
+        metrics: LoopMetrics | None = None,
     ) -> None:
         self._explainer = explainer
         self._source = source
@@ -100,18 +102,25 @@ class Loop:
         )
         recording = source.live and not all(sink.interactive for sink in sinks)
         self._pause: Pause[Read] = Pause(controls, recording=recording)
-        self._presenter = Presenter(explainer, source, sinks, controls, self._pause, drawing)
+        self._presenter = Presenter(source, sinks, controls, self._pause, drawing, metrics or LoopMetrics())
         self._frames: HandoffQueue[Read] = HandoffQueue()
         self._results: HandoffQueue[Result] = HandoffQueue()
         self._read_delay = ReadDelay()
         self._maps: Mapping[str, Array] = {}
         """The latest maps."""
+        self._explained: Choice | None = None
+        """What the latest frame was explained for."""
         self._error: BaseException | None = None
 
     @property
     def metrics(self) -> LoopMetrics:
         """Counts and latencies so far."""
         return self._presenter.metrics
+
+    @property
+    def last(self) -> Status | None:
+        """The status of the latest picture; None before the first one."""
+        return self._presenter.last
 
     def run(self) -> LoopMetrics:
         """Run to the end. Call it once, and from the main thread if a sink is a window.
@@ -183,7 +192,8 @@ class Loop:
         if with_maps:
             self._maps = explanation.maps
         explanation = replace(explanation, maps=self._maps)
-        return Result(read, explanation, choice, again)
+        cold, self._explained = choice != self._explained, choice
+        return Result(read, explanation, choice, again, cold)
 
     def _give(self, result: Result) -> bool:
         """Queue a result for drawing; False once drawing has ended.

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import bisect
 import random
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 
-from ..sinks import Status
+from ..sources import Source
 
 CAPACITY = 4096
 
-STAGES = ("capture", "preprocess", "inference", "overlay", "sink", "end to end")
+STAGES = ("capture", "preprocess", "inference", "overlay", "sink", "waiting", "end to end")
 """`capture` is the age of a frame when the loop gets it: the time to read it from a file, or the time since
-the camera delivered it. `end to end` is its age when all sinks have its picture."""
+the camera delivered it. `end to end` is its age when all sinks have its picture. `waiting` is the part of it
+in which nobody worked on the frame: it was in a queue, or the camera's newest and not yet taken."""
+
+BUCKETS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+"""Upper bounds of the histogram of latencies, in milliseconds; above the last is one more bucket."""
 
 _RECENT = 30
 """How many pictures the recent rate is computed over."""
+HISTORY_SECONDS = 120
 
 
 class Samples:
@@ -33,7 +39,9 @@ class Samples:
     def __init__(self) -> None:
         self.count = 0
         self.max = 0.0
-        self._sum = 0.0
+        self.sum = 0.0
+        self.buckets = [0] * (len(BUCKETS) + 1)
+        """How many samples fall into each of the `BUCKETS`, and above them."""
         self._kept = np.empty(CAPACITY, np.float32)
         self._random = random.Random(0)
 
@@ -43,13 +51,14 @@ class Samples:
         if place < CAPACITY:
             self._kept[place] = milliseconds
         self.count += 1
-        self._sum += milliseconds
+        self.sum += milliseconds
         self.max = max(self.max, milliseconds)
+        self.buckets[bisect.bisect_left(BUCKETS, milliseconds)] += 1
 
     @property
     def mean(self) -> float:
         """The mean; 0 without samples."""
-        return self._sum / self.count if self.count else 0.0
+        return self.sum / self.count if self.count else 0.0
 
     def percentile(self, percent: float) -> float:
         """The percentile, e.g. 50 for the median; 0 without samples."""
@@ -85,26 +94,67 @@ class StageLatencies:
 
 @dataclass
 class LoopMetrics:
-    """Counts, rates and latencies of one loop."""
+    """Counts, rates and latencies of one loop. One thread adds to it, any thread may read it."""
 
     frames: int = 0
     seconds: float = 0.0
     stages: StageLatencies = field(default_factory=lambda: StageLatencies(STAGES))
-    last: Status | None = None
-    """The status of the latest picture."""
+    """The latencies of all frames but the cold ones."""
+    cold: StageLatencies = field(default_factory=lambda: StageLatencies(STAGES))
+    """Those of the cold ones: the first frame, and the first one after another view or class was chosen."""
+    classes: Counter[str] = field(default_factory=Counter)
+    """How many frames had each class as the most likely one."""
+    dropped: int = 0
+    skipped: int = 0
+    reconnects: int = 0
+    """The source's counts."""
+    history: deque[int] = field(default_factory=lambda: deque(maxlen=HISTORY_SECONDS))
+    """Pictures in each of the last full seconds, the latest at the end."""
     _written: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT), repr=False)
+    _second: tuple[int, int] = field(default=(0, 0), repr=False)
+    """The current second, and the pictures in it so far."""
 
-    def add(self, durations: Mapping[str, float], status: Status) -> None:
+    def add(
+        self,
+        durations: Mapping[str, float],
+        *,
+        end_to_end: float,
+        waited: float = 0.0,
+        label: str | None = None,
+        cold: bool = False,
+    ) -> None:
         """Count a picture that was written to all sinks.
 
         Args:
-            durations: Milliseconds for each of the `STAGES`.
-            status: The status of the picture.
+            durations: Milliseconds for each of the `STAGES` but the last two.
+            end_to_end: The age of its frame now, in milliseconds.
+            waited: The part of `durations` in which nobody worked on the frame.
+            label: The most likely class.
+            cold: Keep the latencies apart.
         """
-        self.stages.add(durations)
+        work = sum(durations.values()) - waited
+        totals = {"waiting": max(0.0, end_to_end - work), "end to end": end_to_end}
+        (self.cold if cold else self.stages).add({**durations, **totals})
         self.frames += 1
-        self.last = status
-        self._written.append(time.monotonic())
+        if label is not None:
+            self.classes[label] += 1
+        now = time.monotonic()
+        self._written.append(now)
+        self._pass_to(int(now))
+        self._second = (self._second[0], self._second[1] + 1)
+
+    def count(self, source: Source) -> None:
+        """Take over the counts of the source."""
+        self.dropped, self.skipped, self.reconnects = source.dropped, source.skipped, source.reconnects
+
+    def recent_history(self) -> list[int]:
+        """Pictures in each of the last full seconds, the latest at the end; seconds without any are 0."""
+        second, count = self._second
+        past = list(self.history)
+        missing = int(time.monotonic()) - second if self.frames else 0
+        if missing > 0:
+            past += [count, *[0] * min(missing - 1, HISTORY_SECONDS)]
+        return past[-HISTORY_SECONDS:]
 
     @property
     def fps(self) -> float:
@@ -116,3 +166,18 @@ class LoopMetrics:
         """Pictures per second over the last few; None before the second one."""
         span = self._written[-1] - self._written[0] if self._written else 0.0
         return (len(self._written) - 1) / span if span > 0 else None
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the latest picture; None before the first one."""
+        return time.monotonic() - self._written[-1] if self._written else None
+
+    def _pass_to(self, second: int) -> None:
+        """Note the seconds that are over."""
+        before, count = self._second
+        if self.frames == 1:
+            self._second = (second, 0)
+        elif second > before:
+            self.history.append(count)
+            self.history.extend([0] * min(second - before - 1, HISTORY_SECONDS))
+            self._second = (second, 0)

@@ -12,7 +12,6 @@ import cv2
 
 from ..draw.renderer import Drawing
 from ..errors import FastcamError
-from ..explainer import Explainer
 from ..explanation import Explanation, InputTensor
 from ..image import Image
 from ..sinks import Sink, Status
@@ -23,6 +22,9 @@ from .metrics import LoopMetrics
 from .pause import Pause, State
 
 logger = logging.getLogger(__name__)
+
+TOP = 5
+"""How many of the best classes the sinks are told."""
 
 
 @dataclass(frozen=True)
@@ -45,30 +47,31 @@ class Result:
     choice: Choice
     again: bool
     """This is the held frame, explained again for a new choice."""
+    cold: bool
+    """This is the first frame that was explained for its choice."""
 
 
 class Presenter:
     """Draws results and writes them to the sinks, in the thread that opened the sinks.
 
     Args:
-        explainer: Gives the prediction, whichever class is explained.
         source: Gives the frame rate's meaning and the number of dropped frames.
         sinks: Where pictures go.
         controls: Requests for a snapshot.
         pause: Tells whether the screens take new pictures.
         drawing: Makes the pictures.
+        metrics: Counts them.
     """
 
     def __init__(
         self,
-        explainer: Explainer,
         source: Source,
         sinks: Sequence[Sink],
         controls: Controls,
         pause: Pause[Read],
         drawing: Drawing,
+        metrics: LoopMetrics,
     ) -> None:
-        self._explainer = explainer
         self._source = source
         self._controls = controls
         self._pause = pause
@@ -76,7 +79,9 @@ class Presenter:
         self._screens = [sink for sink in sinks if sink.interactive]
         self._records = [sink for sink in sinks if not sink.interactive]
         self._on_screen: Image | None = None
-        self.metrics = LoopMetrics()
+        self.metrics = metrics
+        self.last: Status | None = None
+        """The status of the latest picture."""
 
     def show(self, result: Result) -> None:
         """Draw a result and write it; count it unless its frame was counted before."""
@@ -100,7 +105,11 @@ class Presenter:
             class_choice=result.choice.class_choice,
             dropped=self._source.dropped,
             name=frame.name,
-            prediction=self._explainer.prediction(explanation),
+            top=explanation.top(TOP),
+            time=time.time() - (time.monotonic() - frame.time),
+            cold=result.cold,
+            explanation=explanation,
+            image=frame.image,
         )
         if self._on_screen is None or result.again or self._pause.state is not State.RECORDING:
             self._on_screen = picture
@@ -110,8 +119,15 @@ class Presenter:
         if not result.again:
             _write(picture, status, self._records)
             durations = {**durations, "sink": 1e3 * (time.perf_counter() - drawn)}
-            durations["end to end"] = 1e3 * (time.monotonic() - frame.time)
-            self.metrics.add(durations, status)
+            self.last = status
+            self.metrics.count(self._source)
+            self.metrics.add(
+                durations,
+                end_to_end=1e3 * (time.monotonic() - frame.time),
+                waited=result.read.age if self._source.live else 0.0,
+                label=status.prediction.label if status.prediction else None,
+                cold=result.cold,
+            )
 
     def refresh(self) -> None:
         """Let the screens react to keys while they keep their picture."""

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import ClassVar, TypeVar
 
 from ..classes import Prediction
+from ..explanation import Explanation
 from ..image import Image
 from ..live.controls import Controls
 from ..uri_kinds import UriKind
@@ -35,8 +36,20 @@ class Status:
     dropped: int = 0
     name: str = ""
     """The path of the frame's file, if each frame is a file."""
-    prediction: Prediction | None = None
-    """The class with the highest score; `label` is the class that is explained."""
+    top: tuple[Prediction, ...] = ()
+    """The classes with the highest scores; `label` is the class that is explained."""
+    time: float = 0.0
+    """When the frame was captured, in seconds since 1970."""
+    cold: bool = False
+    """The first frame, or the first one of another view or class: caches and memory are warmed up by it."""
+    explanation: Explanation | None = None
+    image: Image | None = None
+    """The frame itself, without anything drawn on it. Its pixels do not change."""
+
+    @property
+    def prediction(self) -> Prediction | None:
+        """The class with the highest score; None if the network has no class scores."""
+        return self.top[0] if self.top else None
 
 
 def finite(value: float | None) -> float | None:

@@ -7,15 +7,17 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
-from fastcam_runtime.classes import Prediction
+from fastcam_runtime import SinkError
 from fastcam_runtime.cli.main import main
-from fastcam_runtime.sinks import Status, predictions
+from fastcam_runtime.sinks import Status
+from fastcam_runtime.sinks.json_lines import JsonLines
 from support.shared_data import shared
-from support.tiny_grafts import save_graft
+from support.tiny_grafts import LABELS, save_graft
 from support.videos import frames_of, rate_of
 
 
@@ -89,32 +91,65 @@ def test_pictures_keep_their_names_in_a_folder(graft: Path, tmp_path: Path, clip
     assert written(clip, "") == [f"{number:06d}.jpg" for number in range(9)]
 
 
-def test_a_report_tells_the_class_of_every_picture(graft: Path, tmp_path: Path, clip: Path) -> None:
+def test_lines_tell_the_class_of_every_picture(
+    graft: Path, tmp_path: Path, clip: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     colours = {"a/cup.png": (255, 0, 0), "a/cup.bmp": (0, 0, 255), "b/cup.png": (0, 255, 0)}
     for name, colour in colours.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         cv2.imwrite(str(tmp_path / name), np.full((48, 64, 3), colour, np.uint8))
     figures = tmp_path / "figures.json"
 
-    def told(source: object, *options: str, model: Path = graft) -> list[dict[str, object]]:
-        report = ["--json", str(figures), "--threads", "1"]
+    def told(source: object, *options: str, model: Path = graft) -> list[dict[str, Any]]:
+        report = ["--jsonl", "-", "--json", str(figures), "--threads", "1"]
         assert main(["run", str(model), str(source), "null://", *report, *options]) == 0
-        return json.loads(figures.read_text())["predictions"]  # type: ignore[no-any-return]
+        # Nothing but lines of JSON goes to standard output.
+        return [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
 
     photos = told(tmp_path / "[ab]" / "*")
-    assert all(photo["score"] > 0.99 for photo in photos)  # type: ignore[operator]
+    assert all(photo["score"] > 0.99 for photo in photos)
     assert [[photo[key] for key in ("frame", "file", "class", "label")] for photo in photos] == [
         [0, f"{tmp_path}/a/cup.bmp", 0, "red"],
         [1, f"{tmp_path}/a/cup.png", 2, "blue"],
         [2, f"{tmp_path}/b/cup.png", 1, "green"],
     ]
+    assert json.loads(figures.read_text())["classes"] == {"red": 1, "blue": 1, "green": 1}
+    assert [sorted(each["label"] for each in photo["top"]) for photo in photos] == [sorted(LABELS)] * 3
+    assert [photo["top"][0]["class"] for photo in photos] == [0, 2, 1]
     # Whatever is explained.
     with_classes = save_graft(tmp_path / "classes.onnx", outputs=("saliency_map", "cam"))
     chosen = told(tmp_path / "[ab]" / "*", "--class", "red", model=with_classes)
     assert [photo["label"] for photo in chosen] == ["red", "blue", "green"]
+    assert [photo["explained"] for photo in chosen] == ["red"] * 3
     video = told(clip, "--fps", "5", "--frames", "4")
-    assert [set(frame) for frame in video] == [{"frame", "class", "label", "score"}] * 4
     assert [frame["frame"] for frame in video] == [0, 3, 5, 8]  # of the file
+    assert [frame.get("cold", False) for frame in video] == [True, False, False, False]
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:]{8}\.\d{3}Z", frame["time"]) for frame in video)
+    assert set(video[0]["latency_ms"]) == {"capture", "preprocess", "inference", "overlay"}
+
+
+def test_lines_are_appended_and_tell_where_the_map_is_strong(graft: Path, tmp_path: Path) -> None:
+    photo = np.zeros((64, 96, 3), np.uint8)
+    photo[8:24, 50:62] = 255  # twice the size of the network's input
+    cv2.imwrite(str(tmp_path / "photo.png"), photo)
+    lines = tmp_path / "new" / "lines.jsonl"
+    run = ["run", str(graft), str(tmp_path / "photo.png"), "null://", "--jsonl", str(lines), "--threads", "1"]
+    for view in ("map", "lovi", "scales"):
+        assert main([*run, "--view", view]) == 0
+    found = [json.loads(line)["regions"] for line in lines.read_text().splitlines()]
+    assert found == [[{"box": [50, 8, 12, 16], "share": 1.0}], None, None]
+
+
+def test_lines_leave_no_half_line_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text('{"frame": 0}\n')
+    sink = JsonLines(str(path))
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda where, data: real(where, data[:10]))
+    with pytest.raises(SinkError, match=r"lines\.jsonl: the disk is full"):
+        sink.write(np.zeros((4, 4, 3), np.uint8), Status(1, time=1.0))
+    sink.close()
+    assert path.read_text() == '{"frame": 0}\n'
 
 
 def test_a_photo_is_not_drawn_with_the_map_of_another(graft: Path, tmp_path: Path) -> None:
@@ -131,17 +166,6 @@ def test_a_photo_is_not_drawn_with_the_map_of_another(graft: Path, tmp_path: Pat
     for i in range(3):
         plain, other = (cv2.imread(str(tmp_path / name / f"{i}.png")) for name in ("plain", "other"))
         np.testing.assert_array_equal(other, plain)
-
-
-def test_a_report_remembers_the_last_pictures_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predictions, "LIMIT", 3)
-    sink = predictions.Predictions()
-    nothing = Prediction(0, "red", float("nan"))
-    for number in range(5):
-        sink.write(np.zeros((4, 4, 3), np.uint8), Status(number, prediction=nothing))
-    sink.write(np.zeros((4, 4, 3), np.uint8), Status(5))  # tells no class
-    assert [told["frame"] for told in sink.as_list()] == [2, 3, 4]
-    assert sink.as_list()[0]["score"] is None
 
 
 @pytest.mark.parametrize("option", [("--every", "30"), ("--smooth", "0.99")])
@@ -226,4 +250,4 @@ def test_a_network_that_tells_no_class(tmp_path: Path, capsys: pytest.CaptureFix
     photo = tmp_path / "photo.png"
     cv2.imwrite(str(photo), np.full((40, 40, 3), 90, np.uint8))
     assert main(["run", str(path), str(photo), str(tmp_path / "out.png"), "--threads", "1"]) == 0
-    assert re.fullmatch(r".*out\.png: \d+ ms\n", capsys.readouterr().out)
+    assert re.fullmatch(r".*out\.png: \d+ ms \(first run\)\n", capsys.readouterr().out)

@@ -1,0 +1,138 @@
+"""One line of JSON per frame while the loop runs, for other programs: to a file or to standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ..classes import Prediction
+from ..errors import SinkError
+from ..image import Image
+from ..regions import Region, regions
+from .atomic import prepare_folder
+from .base import Sink, Status, finite
+
+STDOUT = "-"
+SUFFIXES = (".jsonl", ".ndjson")
+_REGIONS = 5
+"""Regions in one line, the strongest ones."""
+
+
+class JsonLines(Sink):
+    """Writes one line per frame, each complete at once: class, score, the best five, regions and latency.
+
+    A file is appended to, so a restart loses nothing, and a tool that rotates logs may cut it at any time.
+
+    Args:
+        target: A path; `-` for standard output.
+
+    Raises:
+        SinkError: The file cannot be written, or is one of another kind.
+    """
+
+    def __init__(self, target: str) -> None:
+        self._name = target
+        self._descriptor = -1
+        if target == STDOUT:
+            return
+        path = Path(target).expanduser()
+        check_lines_path(path)
+        prepare_folder(path.parent, target)
+        try:
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise SinkError(f"{target}: {error.strerror}") from error
+
+    def write(self, picture: Image, status: Status) -> None:
+        line = json.dumps(describe_frame(status), ensure_ascii=False) + "\n"
+        data = line.encode(errors="replace")  # a file's name may not be UTF-8
+        if self._name == STDOUT:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+            return
+        self._append(data)
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def _append(self, data: bytes) -> None:
+        try:
+            written = os.write(self._descriptor, data)
+            if written == len(data):
+                return
+            # The disk is full: no part of a line may stay.
+            os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
+        except OSError as error:
+            raise SinkError(f"{self._name}: {error.strerror}") from error
+        raise SinkError(f"{self._name}: the disk is full")
+
+
+def check_lines_path(path: Path) -> None:
+    """Refuse to append to a file that does not hold JSON lines by its name; a pipe or a device may be any.
+
+    Raises:
+        SinkError: It is a folder, or a file of another kind.
+    """
+    if not path.exists():
+        return
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise SinkError(f"{path}: is a folder, not a file")
+    if stat.S_ISREG(mode) and path.suffix.lower() not in SUFFIXES:
+        raise SinkError(f"{path}: there is a file that is no {SUFFIXES[0]}; name another for the lines")
+
+
+def describe_frame(status: Status) -> dict[str, Any]:
+    """What is known of one frame, in types that JSON has.
+
+    `class`, `label` and `score` are of the class with the highest score; `explained` is there if a class was
+    chosen. `regions` is null if the view shows no single map.
+    """
+    best = status.prediction
+    return {
+        "frame": status.frame,
+        "time": format_time(status.time),
+        **({"file": status.name} if status.name else {}),
+        "class": best.index if best else None,
+        "label": best.label if best else None,
+        "score": finite(best.score) if best else None,
+        **({"explained": status.label} if status.class_choice is not None else {}),
+        "top": describe_classes(status.top),
+        "regions": describe_regions(status),
+        "latency_ms": {stage: finite(milliseconds) for stage, milliseconds in status.latency.items()},
+        **({"cold": True} if status.cold else {}),
+    }
+
+
+def describe_classes(top: tuple[Prediction, ...]) -> list[dict[str, Any]]:
+    """Classes with their scores, in types that JSON has."""
+    return [{"class": each.index, "label": each.label, "score": finite(each.score)} for each in top]
+
+
+def describe_regions(status: Status) -> list[dict[str, Any]] | None:
+    """The regions of the map that is shown; None if the view shows no map, several ones, or LOVI."""
+    explanation = status.explanation
+    if explanation is None or len(explanation.maps) != 1:
+        return None
+    (saliency,) = explanation.maps.values()
+    if saliency.ndim != 2:
+        return None
+    return [_describe(region) for region in regions(saliency, geometry=explanation.geometry)[:_REGIONS]]
+
+
+def _describe(region: Region) -> dict[str, Any]:
+    return {"box": list(region.box), "share": finite(region.share)}
+
+
+def format_time(seconds: float) -> str:
+    """A moment as ISO 8601 in UTC with milliseconds."""
+    moment = datetime.fromtimestamp(seconds or time.time(), timezone.utc)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
