@@ -98,7 +98,7 @@ def make_loop(
     explainer: Explainer, source: Source, *sinks: Sink, controls: Controls | None = None, **options: object
 ) -> Loop:
     """A loop that shows the map in gray, so that a picture's level is the map's."""
-    options.setdefault("caption", False)
+    options.setdefault("caption", "none")
     return Loop(
         explainer,
         source,

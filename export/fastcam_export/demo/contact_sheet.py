@@ -9,10 +9,11 @@ import cv2
 import numpy as np
 from fastcam_runtime import Explanation, Overlay, contract
 from fastcam_runtime.contract import Metadata
-from fastcam_runtime.draw.caption import Lettering, plain
+from fastcam_runtime.draw.legend import MUTED
+from fastcam_runtime.draw.lettering import Lettering, plain
 from fastcam_runtime.image import Array, Rect
 
-from .legend import MUTED, draw_legend, legend_height
+from .legend import draw_legend, legend_height
 
 FRAME = "frame"
 """The column that shows the frame itself; every other one shows an output of the file."""

@@ -1,17 +1,10 @@
-"""Legends: the colours of a map's values, and LOVI's colours of scales."""
+"""The legends of the contact sheet, side by side."""
 
 from __future__ import annotations
 
-import cv2
-import numpy as np
-from fastcam_runtime.draw import colormaps
-from fastcam_runtime.draw.caption import Lettering
+from fastcam_runtime.draw.legend import MUTED, lovi_colors, map_colors
+from fastcam_runtime.draw.lettering import Lettering
 from fastcam_runtime.image import Array, Rect
-
-from ..method.lovi import VIOLET
-
-MUTED = (176, 168, 160)
-"""BGR of everything that is written beside the point."""
 
 
 def legend_height(letters: Lettering) -> int:
@@ -45,25 +38,6 @@ def draw_legend(sheet: Array, x: int, y: int, width: int, letters: Lettering, sc
     letters.put(sheet, "scale", before, _tick_line(hues, letters), MUTED)
     letters.put(sheet, "LOVI: one scale alone", *_beside(hues, letters, 0), MUTED)
     letters.put(sheet, "all scales alike", *_beside(hues, letters, 1), MUTED)
-
-
-def map_colors(width: int, height: int) -> Array:
-    """The colours of 0…1 from left to right, height×width×3 BGR."""
-    levels = np.linspace(0, 255, width).round().astype(np.uint8)
-    ramp: Array = cv2.applyColorMap(np.tile(levels, (height, 1)), colormaps.table(colormaps.DEFAULT))
-    return ramp
-
-
-def lovi_colors(width: int, height: int) -> Array:
-    """LOVI's colours at full strength, height×width×3 BGR.
-
-    From left to right the scale, first to last; from top to bottom one scale alone to all alike.
-    """
-    hsv = np.ones((height, width, 3), np.float32)
-    hsv[..., 0] = np.linspace(60 * VIOLET, 0, width)
-    hsv[..., 1] = np.linspace(1, 0, height)[:, None]
-    colors: Array = np.rint(255 * cv2.cvtColor(hsv, cv2.COLOR_HSV2BGR)).astype(np.uint8)
-    return colors
 
 
 def _bar_height(letters: Lettering) -> int:

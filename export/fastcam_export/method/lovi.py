@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import onnx_ir as ir
+from fastcam_runtime.draw.legend import LOVI_FIRST_HUE
 
 from ..authoring.ops import Ops, Step, last_first, make_function
 from .bilinear import Size, interpolate, interpolate_free, is_static, map_positions
@@ -17,7 +18,7 @@ from .bilinear import Size, interpolate, interpolate_free, is_static, map_positi
 TINY = 1e-30
 """Replaces the sum of a pixel that is 0 at all scales; the pixel is black."""
 
-VIOLET = 5.0
+VIOLET = LOVI_FIRST_HUE / 60
 """The hue of the first scale, 300°, in sextants of the colour circle; the last scale is red, 0."""
 
 _DOC = "Layer-ordered visualisation: hue = which scales, saturation = how few, value = how strong."

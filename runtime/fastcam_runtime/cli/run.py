@@ -17,7 +17,8 @@ from typing import Any
 import cv2
 
 from ..draw import colormaps
-from ..draw.caption import answer
+from ..draw.caption import PLACES, answer
+from ..draw.contour import parse_share
 from ..draw.overlay import BLENDS, DEFAULT_BLEND, STEADY, Overlay
 from ..draw.views import VIEWS, available_views, output_of
 from ..errors import FastcamError
@@ -107,8 +108,16 @@ def add_parser(commands: Any) -> None:
     )
     show.add_argument("--smooth", type=float, default=0.0, metavar="S", help="share of the past, 0…<1 (0)")
     show.add_argument(
-        "--no-caption", dest="caption", action="store_false", help="no bar with label and figures"
+        "--caption",
+        default=LoopOptions.caption,
+        choices=PLACES,
+        help=f"where label and figures go: below the frame, inside it, or none ({LoopOptions.caption})",
     )
+    show.add_argument("--no-caption", dest="caption", action="store_const", const="none", help="no caption")
+    show.add_argument(
+        "--legend", action="store_true", help="draw a colour bar; LOVI has one with its caption"
+    )
+    show.add_argument("--contour", metavar="SHARE", help="outline the brightest share of the map, e.g. 10%%")
     frames = parser.add_argument_group("frames")
     frames.add_argument(
         "--size", type=parse_size, metavar="WxH", help="frame size, e.g. 640x480 (the source's own)"
@@ -161,8 +170,11 @@ def run(args: argparse.Namespace) -> int:
     refuse_overwriting([args.model, args.input], [*args.outputs, *filter(None, (args.json, lines))])
     # Drawing runs in its own thread beside the network. OpenCV's pool would compete with it for the cores.
     cv2.setNumThreads(1)
-    overlay = Overlay(args.colormap, args.alpha, args.blend, compiled=args.compiled, steady=STEADY)
-    options = LoopOptions(args.every, args.smooth, args.frames, args.caption)
+    contour = None if args.contour is None else parse_share(args.contour)
+    overlay = Overlay(
+        args.colormap, args.alpha, args.blend, compiled=args.compiled, contour=contour, steady=STEADY
+    )
+    options = LoopOptions(args.every, args.smooth, args.frames, args.caption, args.legend)
     SourceOptions(args.size, args.fps, args.flip, args.loop)  # refuses what is out of range, before a load
     model = Model(args.model, threads=args.threads, provider=args.provider, compiled=args.compiled)
     shown = output_of(args.view, model, of_class=args.class_choice is not None)

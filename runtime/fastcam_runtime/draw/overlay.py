@@ -9,6 +9,7 @@ from ..errors import FastcamError, closest
 from ..image import Array, Geometry, check_frame
 from ..native import blending
 from . import colormaps
+from .contour import draw_outlines, outlines
 from .contrast import Contrast
 
 BLENDS = {"focus": 0.9, "colour": 0.5, "paper": 0.75}
@@ -36,6 +37,7 @@ class Overlay:
             takes that of `BLENDS`.
         blend: A name of `BLENDS`.
         compiled: Use the compiled blend where it was built; the picture is the same.
+        contour: Outline the brightest share of the map, 0…1; None for no outline.
         steady: The share of the past in the contrast of `focus`, 0 to below 1; for the frames of a video.
 
     Raises:
@@ -49,13 +51,16 @@ class Overlay:
         blend: str = DEFAULT_BLEND,
         *,
         compiled: bool = True,
+        contour: float | None = None,
         steady: float = 0.0,
     ) -> None:
         if alpha is not None and not 0 <= alpha <= 1:
             raise FastcamError(f"alpha is {alpha}, not between 0 and 1")
         if blend not in BLENDS:
             raise FastcamError(f"no blend {blend!r}; one of {', '.join(BLENDS)}{closest(blend, BLENDS)}")
+        self.colormap = colormap
         self._blend = blend
+        self._contour = contour
         self._alpha = BLENDS[blend] if alpha is None else alpha
         self._colours = _packed(colormaps.table(colormap))
         self._keep, self._add = _weights(colormaps.table(colormap), self._alpha, blend == "focus")
@@ -102,6 +107,8 @@ class Overlay:
             unseen = _UNSEEN if self._blend == "focus" else 1 - self._alpha
             cv2.convertScaleAbs(base, alpha=unseen, dst=self._picture)
         self._mix(geometry.seen.of(base), levels, geometry)
+        if self._contour is not None:
+            draw_outlines(self._picture, outlines(saliency, self._contour, geometry))
         return self._picture
 
     def heat(self, saliency: Array, geometry: Geometry) -> Array:

@@ -1,36 +1,67 @@
-"""An explained frame becomes a picture: its maps smoothed over time, painted, and captioned."""
+"""An explained frame becomes a picture: its maps smoothed over time, painted, with caption and legend."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+import numpy as np
+
+from ..errors import FastcamError, closest
 from ..explanation import Explanation
 from ..image import Array
 from . import views
-from .caption import answer, write_bar
+from .caption import PLACES, answer, darken, row_height, write_row
+from .legend import write_legend
+from .lettering import Lettering
 from .overlay import Overlay
 from .smoothing import Smoother
 
+_Row = Callable[[Array, Lettering], None]
 
-class Drawing:
+
+@dataclass(frozen=True)
+class RenderOptions:
+    """How pictures are drawn beside their colours.
+
+    Args:
+        smooth: Share of the past in the maps, 0 to below 1.
+        caption: Where label and figures go: a word of `caption.PLACES`.
+        legend: Draw a colour bar. LOVI has one whenever there is a caption: nobody knows its colours.
+        stills: Photos, which have nothing in common: each gets a contrast of its own.
+    """
+
+    smooth: float = 0.0
+    caption: str = "below"
+    legend: bool = False
+    stills: bool = False
+
+    def __post_init__(self) -> None:
+        Smoother(self.smooth)  # raises if it is out of range
+        if self.caption not in PLACES:
+            raise FastcamError(
+                f"no place {self.caption!r} for the caption; one of {', '.join(PLACES)}"
+                f"{closest(self.caption, PLACES)}"
+            )
+
+
+class Renderer:
     """Draws one frame after the other; maps that come again with a later frame are not smoothed again.
 
     Args:
         overlay: Colours and blend.
-        smooth: Share of the past in the maps, 0 to below 1.
-        caption: Write the label and the figures into the picture.
-        stills: Photos, which have nothing in common: each gets a contrast of its own.
+        options: Everything else.
     """
 
-    def __init__(self, overlay: Overlay, *, smooth: float, caption: bool, stills: bool = False) -> None:
+    def __init__(self, overlay: Overlay, options: RenderOptions) -> None:
         self._overlay = overlay
-        self._stills = stills
-        self._painter = views.Painter(overlay, caption=caption)
-        self._smooth = Smoother(smooth)
-        self._caption = caption
+        self._options = options
+        self._painter = views.Painter(overlay)
+        self._smooth = Smoother(options.smooth)
         self._maps: Mapping[str, Array] = {}
         self._smoothed: Mapping[str, Array] = {}
         self._shown: tuple[str, str | None] | None = None
+        self._canvas: Array = np.zeros((0, 0, 3), np.uint8)
 
     def draw(
         self, frame: Array, explanation: Explanation, view: str, class_choice: str | None, fps: float | None
@@ -43,19 +74,55 @@ class Drawing:
             view: Which of `views.VIEWS`; the past of another view, or of another class, is forgotten.
             class_choice: The class that the maps are of, if one was chosen.
             fps: For the caption; None where there is nothing to tell.
+
+        Returns:
+            BGR uint8, overwritten by the next call. A caption below makes it higher than the frame.
         """
-        if (view, class_choice) != self._shown:
+        if (view, class_choice) != self._shown or self._options.stills:
             self._shown = (view, class_choice)
             self._smooth.reset()
-            self._overlay.reset()
-        if self._stills:
             self._overlay.reset()
         if explanation.maps is not self._maps:
             self._maps = explanation.maps
             self._smoothed = self._smooth(explanation.maps)
         picture = self._painter.paint(view, frame, self._smoothed, explanation.geometry)
-        if self._caption:
+        rows = self._rows(explanation, view, fps)
+        # A grid of scales has no part that may be covered.
+        inside = self._options.caption == "inside" and view != "scales"
+        return self._with_rows(picture, rows, inside) if rows else picture
+
+    def _rows(self, explanation: Explanation, view: str, fps: float | None) -> list[_Row]:
+        """What is written under the picture, from top to bottom."""
+        rows: list[_Row] = []
+        captioned = self._options.caption != "none"
+        if self._options.legend or (captioned and view == "lovi"):
+            rows.append(
+                lambda row, letters: write_legend(
+                    row, letters, lovi=view == "lovi", colormap=self._overlay.colormap
+                )
+            )
+        if captioned:
             milliseconds = explanation.timings["preprocess"] + explanation.timings["inference"]
             figures = ("" if fps is None else f"{fps:.1f} fps  ") + f"{milliseconds:.1f} ms"
-            write_bar(picture, answer(explanation.label, explanation.score), figures)
-        return picture
+            text = answer(explanation.label, explanation.score)
+            rows.append(lambda row, letters: write_row(row, letters, text, figures))
+        return rows
+
+    def _with_rows(self, picture: Array, rows: list[_Row], inside: bool) -> Array:
+        height, width = picture.shape[:2]
+        letters, each = Lettering.for_picture(height, width), row_height(height, width)
+        if inside:
+            top = max(0, height - each * len(rows))
+            canvas = picture
+            darken(canvas[top:])
+        else:
+            top = height
+            shape = (height + each * len(rows), width, 3)
+            if self._canvas.shape != shape:
+                self._canvas = np.zeros(shape, np.uint8)
+            canvas = self._canvas
+            canvas[:height] = picture
+            canvas[height:] = 0
+        for number, write in enumerate(rows):
+            write(canvas[top + number * each : top + (number + 1) * each], letters)
+        return canvas

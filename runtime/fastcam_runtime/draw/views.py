@@ -12,7 +12,7 @@ from .. import contract
 from ..errors import FastcamError, closest
 from ..image import Array, Geometry, Rect
 from ..model.grafted import Model
-from .caption import bar_height, write_corner
+from .caption import write_corner
 from .overlay import Overlay, to_bgr
 
 _MAPS = ("saliency_map", "fastcam", "cam", "nonclass")
@@ -62,12 +62,10 @@ class Painter:
 
     Args:
         overlay: Colours and blend.
-        caption: A caption will be written on the pictures; below a grid there is room for it.
     """
 
-    def __init__(self, overlay: Overlay, *, caption: bool = False) -> None:
+    def __init__(self, overlay: Overlay) -> None:
         self._overlay = overlay
-        self._caption = caption
         self._lovi = Overlay(blend="paper")  # LOVI's own colours would mix with those of the frame
         self._canvas: Array = np.zeros((0, 0, 3), np.uint8)
 
@@ -81,8 +79,7 @@ class Painter:
             geometry: How the frame was laid on the network's input.
 
         Returns:
-            BGR uint8 at the frame's size; `side` is twice as wide, `scales` a grid of the frame's width
-            with the caption's room below.
+            BGR uint8 at the frame's size; `side` is twice as wide, `scales` a grid of the frame's width.
         """
         frame = to_bgr(frame)
         if not maps:
@@ -111,8 +108,7 @@ class Painter:
         width = max(1, frame.shape[1] // columns)
         height = max(1, round(frame.shape[0] * width / frame.shape[1]))
         size = (rows * height, columns * width)
-        below = bar_height(size[0] + bar_height(*size), size[1]) if self._caption else 0
-        canvas = self._room(size[0] + below, size[1])
+        canvas = self._room(*size)
         canvas.fill(0)  # the last cells may stay empty, and captions are drawn into the picture
         small = _scaled(geometry, (height, width))
         for i, (name, saliency) in enumerate([("", frame), *maps.items()]):

@@ -20,8 +20,7 @@ from typing import Any
 
 from ..draw import views
 from ..draw.overlay import Overlay
-from ..draw.renderer import Drawing
-from ..draw.smoothing import Smoother
+from ..draw.renderer import Renderer, RenderOptions
 from ..errors import FastcamError
 from ..explainer import Explainer
 from ..image import Array
@@ -49,19 +48,25 @@ class LoopOptions:
         every: Compute maps for every n-th frame; the others show the latest maps.
         smooth: Weight of earlier maps in the displayed one, from 0 to below 1.
         frames: Stop after this many frames; None for all.
-        caption: Draw the label and the figures into the picture.
+        caption: Where the label and the figures go: `below` the frame, `inside` it, or `none`.
+        legend: Draw a colour bar.
     """
 
     every: int = 1
     smooth: float = 0.0
     frames: int | None = None
-    caption: bool = True
+    caption: str = RenderOptions.caption
+    legend: bool = False
 
     def __post_init__(self) -> None:
         for name, value in (("every", self.every), ("frames", self.frames)):
             if value is not None and value < 1:
                 raise FastcamError(f"{name} is {value}: at least 1 is needed")
-        Smoother(self.smooth)  # validates the range
+        self.rendering(stills=False)  # validates the rest
+
+    def rendering(self, *, stills: bool) -> RenderOptions:
+        """What of it is about drawing."""
+        return RenderOptions(self.smooth, self.caption, self.legend, stills)
 
 
 class Loop:
@@ -94,15 +99,10 @@ class Loop:
         self._options = options or LoopOptions()
         if source.stills:  # photos are unrelated to each other
             self._options = replace(self._options, every=1, smooth=0.0)
-        drawing = Drawing(
-            overlay or Overlay(),
-            smooth=self._options.smooth,
-            caption=self._options.caption,
-            stills=source.stills,
-        )
+        renderer = Renderer(overlay or Overlay(), self._options.rendering(stills=source.stills))
         recording = source.live and not all(sink.interactive for sink in sinks)
         self._pause: Pause[Read] = Pause(controls, recording=recording)
-        self._presenter = Presenter(source, sinks, controls, self._pause, drawing, metrics or LoopMetrics())
+        self._presenter = Presenter(source, sinks, controls, self._pause, renderer, metrics or LoopMetrics())
         self._frames: HandoffQueue[Read] = HandoffQueue()
         self._results: HandoffQueue[Result] = HandoffQueue()
         self._read_delay = ReadDelay()

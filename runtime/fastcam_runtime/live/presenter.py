@@ -10,7 +10,7 @@ from pathlib import Path
 
 import cv2
 
-from ..draw.renderer import Drawing
+from ..draw.renderer import Renderer
 from ..errors import FastcamError
 from ..explanation import Explanation, InputTensor
 from ..image import Image
@@ -59,7 +59,7 @@ class Presenter:
         sinks: Where pictures go.
         controls: Requests for a snapshot.
         pause: Tells whether the screens take new pictures.
-        drawing: Makes the pictures.
+        renderer: Makes the pictures.
         metrics: Counts them.
     """
 
@@ -69,13 +69,13 @@ class Presenter:
         sinks: Sequence[Sink],
         controls: Controls,
         pause: Pause[Read],
-        drawing: Drawing,
+        renderer: Renderer,
         metrics: LoopMetrics,
     ) -> None:
         self._source = source
         self._controls = controls
         self._pause = pause
-        self._drawing = drawing
+        self._renderer = renderer
         self._screens = [sink for sink in sinks if sink.interactive]
         self._records = [sink for sink in sinks if not sink.interactive]
         self._on_screen: Image | None = None
@@ -88,7 +88,7 @@ class Presenter:
         started = time.perf_counter()
         explanation, frame = result.explanation, result.read.frame
         fps = None if self._source.stills else self.metrics.recent_fps
-        picture = self._drawing.draw(frame.image, explanation, *result.choice, fps)
+        picture = self._renderer.draw(frame.image, explanation, *result.choice, fps)
         drawn = time.perf_counter()
         durations = {
             "capture": result.read.age,

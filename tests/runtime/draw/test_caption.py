@@ -1,12 +1,19 @@
-"""The bar: inside the picture, large enough to read, at any size."""
+"""The caption: below the picture or inside it, large enough to read, at any size."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from fastcam_runtime.draw.caption import write_bar, write_corner
+from fastcam_runtime.draw.caption import row_height, write_corner, write_row
+from fastcam_runtime.draw.lettering import Lettering
 
 SIZES = [(240, 320), (480, 640), (720, 1280), (2160, 3840), (1280, 720)]
+
+
+def write_bar(picture: np.ndarray, left: str, right: str) -> None:
+    """Write on the lower edge of a picture."""
+    size = picture.shape[:2]
+    write_row(picture[-row_height(*size) :], Lettering.for_picture(*size), left, right)
 
 
 def letters(picture: np.ndarray) -> np.ndarray:
@@ -27,6 +34,7 @@ def test_text_is_legible_and_the_rest_untouched(size: tuple[int, int]) -> None:
     assert columns.max() > 0.85 * width  # the figures on the right
     assert columns.max() < width - 1
     assert (picture[: int(0.8 * height)] == 90).all()
+    assert row_height(*size) % 2 == 0  # video encoders want even sizes
 
 
 def test_a_long_label_is_cut_and_does_not_run_into_the_figures() -> None:
@@ -77,3 +85,12 @@ def test_the_corner_is_in_the_corner() -> None:
     assert (picture[:15, :60] < 255).any()
     assert (picture[40:] == 255).all()
     assert (picture[:, 200:] == 255).all()
+
+
+def test_zeros_are_not_slashed() -> None:
+    """The middle of a zero is empty: a slash through it looks like an eight on a small screen."""
+    picture = np.zeros((120, 100, 3), np.uint8)
+    Lettering(80).put(picture, "0", 10, 100)
+    rows, columns = np.nonzero(letters(picture))
+    y, x = (rows.min() + rows.max()) // 2, (columns.min() + columns.max()) // 2
+    assert not letters(picture)[y - 8 : y + 8, x - 4 : x + 4].any()

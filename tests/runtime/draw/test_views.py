@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fastcam_runtime import Explainer, FastcamError, Overlay, contract
-from fastcam_runtime.draw.caption import write_bar
 from fastcam_runtime.draw.views import VIEWS, Painter, available_views, output_of
 from fastcam_runtime.model.grafted import Model
 from support.tiny_grafts import save_graft
@@ -71,19 +70,6 @@ def test_scales_are_a_grid_with_the_frame_first(explainer: Explainer) -> None:
     assert not picture[60:, 90:].any()
     second = picture[60:, :90]
     assert second[20:28, 10:40].mean() > 1.5 * second[40:, 50:].mean()
-
-
-@pytest.mark.parametrize("size", [(120, 180), (480, 640), (40, 64), (1080, 1920)])
-def test_a_caption_covers_no_scale(explainer: Explainer, size: tuple[int, int]) -> None:
-    frame = np.random.default_rng(0).integers(0, 256, (*size, 3), np.uint8)
-    explanation = explainer.explain(frame, outputs=["scales"])[0]
-    grid, captioned = (
-        Painter(Overlay(), caption=caption).paint("scales", frame, explanation.maps, explanation.geometry)
-        for caption in (False, True)
-    )
-    write_bar(captioned, "a label", "30.0 fps")
-    np.testing.assert_array_equal(captioned[: len(grid)], grid)
-    assert captioned[len(grid) :].any()
 
 
 def test_a_captioned_picture_leaves_no_trace_in_the_next(explainer: Explainer) -> None:

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 import pytest
 from fastcam_runtime import Explainer, FastcamError, SinkError, SourceError
-from fastcam_runtime.draw.caption import Lettering
+from fastcam_runtime.draw.lettering import Lettering
 from fastcam_runtime.draw.views import available_views
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.live.loop import LoopOptions
@@ -186,7 +186,7 @@ def test_a_snapshot_that_cannot_be_saved_stops_nothing(
 
 def test_the_caption_tells_label_and_score(explainer: Explainer) -> None:
     with_caption, without = Recorder(), Recorder()
-    for sink, caption in ((with_caption, True), (without, False)):
+    for sink, caption in ((with_caption, "inside"), (without, "none")):
         source = open_source("test://?size=320x240&frames=3")
         make_loop(explainer, source, sink, caption=caption).run()
     difference = np.abs(with_caption.pictures[-1].astype(int) - without.pictures[-1]).max(-1)
@@ -201,7 +201,7 @@ def test_photos_have_no_rate_unless_one_was_asked_for(
     for number in range(4):
         cv2.imwrite(str(tmp_path / f"{number}.png"), np.zeros((480, 640, 3), np.uint8))
     sink = Recorder()
-    make_loop(explainer, open_source(str(tmp_path), fps=rate, paced=True), sink, caption=True).run()
+    make_loop(explainer, open_source(str(tmp_path), fps=rate, paced=True), sink, caption="below").run()
     assert [status.fps is not None for status in sink.statuses] == [False, False, told, told]
     # The figures stand at the right end of the bar; milliseconds alone need only so much room.
     letters = Lettering.for_picture(*sink.pictures[-1].shape[:2])

@@ -1,0 +1,82 @@
+"""Letters of one size, in a font without slashed zeros where OpenCV has one."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+import cv2
+
+from ..image import Array
+
+_SMALLEST = 9
+_WHITE = (255, 255, 255)
+
+_HERSHEY = cv2.FONT_HERSHEY_SIMPLEX
+_HERSHEY_CAPITAL = 21.0
+"""Pixels of a capital letter of the Hershey font at scale 1."""
+
+_ANY_SCRIPT = int(cv2.__version__.partition(".")[0]) >= 5
+"""OpenCV 5 draws TrueType fonts. Before, there are only strokes of ASCII characters."""
+_FACE = cv2.FontFace("uni") if _ANY_SCRIPT else None
+"""The built-in font with all scripts. OpenCV's default one slashes its zeros, which look like eights."""
+_FACE_CAPITAL = 0.76
+"""Height of a capital letter as a share of the font's size."""
+_REGULAR = 400
+
+
+@dataclass(frozen=True)
+class Lettering:
+    """Letters of one size: capitals are `height` pixels high."""
+
+    height: int
+
+    @classmethod
+    def for_picture(cls, height: int, width: int) -> Lettering:
+        """A size that suits a frame, from 320 pixels to 4K."""
+        return cls(max(_SMALLEST, round(min(height / 40, width / 64))))
+
+    @property
+    def size(self) -> int:
+        """Size of the TrueType font."""
+        return max(1, round(self.height / _FACE_CAPITAL))
+
+    @property
+    def scale(self) -> float:
+        """Scale of the Hershey font."""
+        return self.height / _HERSHEY_CAPITAL
+
+    @property
+    def stroke(self) -> int:
+        """Line width of the Hershey font."""
+        return max(1, round(self.height / 9))
+
+    def width(self, text: str) -> int:
+        """Pixels that a line of text takes."""
+        if _FACE is not None:
+            return int(cv2.getTextSize((0, 0), text, (0, 0), _FACE, self.size, _REGULAR)[2])
+        return int(cv2.getTextSize(text, _HERSHEY, self.scale, self.stroke)[0][0])
+
+    def fit(self, text: str, room: int) -> str:
+        """The text, shortened until it is at most `room` pixels wide."""
+        if self.width(text) <= room:
+            return text
+        while text and self.width(text + "..") > room:
+            text = text[:-1]
+        return f"{text.rstrip()}.." if text else ""
+
+    def put(self, picture: Array, text: str, x: int, y: int, colour: tuple[int, int, int] = _WHITE) -> None:
+        """Write a line into a BGR picture, from `x` on, baseline at `y`, in characters that `plain` gives."""
+        if _FACE is not None:
+            cv2.putText(picture, text, (x, y), colour, _FACE, self.size, _REGULAR)
+        else:
+            cv2.putText(picture, text, (x, y), _HERSHEY, self.scale, colour, self.stroke, cv2.LINE_AA)
+
+
+def plain(text: str) -> str:
+    """The text in the characters that the font has: before OpenCV 5, accents dropped and the rest as `?`."""
+    if _ANY_SCRIPT:
+        return text
+    plain = unicodedata.normalize("NFKD", text)
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    return plain.encode("ascii", "replace").decode()
