@@ -1,7 +1,5 @@
 """`python -m fastcam_export` is `fastcam`."""
 
-import sys
+from fastcam_runtime.cli.main import entry
 
-from fastcam_runtime.cli.main import main
-
-sys.exit(main())
+entry()

@@ -1,7 +1,5 @@
 """`python -m fastcam_runtime` is `fastcam`."""
 
-import sys
+from .cli.main import entry
 
-from .cli.main import main
-
-sys.exit(main())
+entry()

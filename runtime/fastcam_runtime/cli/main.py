@@ -8,11 +8,13 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import metadata
 from typing import NoReturn
 
 from .. import native
 from ..errors import FastcamError
+from ..sources.live_source import is_hanging
 from . import bench as cli_bench
 from . import inspect as cli_inspect
 from . import run as cli_run
@@ -52,6 +54,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename else ""
         print(f"fastcam: error: {where}{error.strerror or error}", file=sys.stderr)
         return 2
+
+
+def entry() -> NoReturn:
+    """Run the command line and end the process with its exit code."""
+    code = main()
+    if not is_hanging():
+        sys.exit(code)
+    # Python's own exit would unload OpenCV under the thread that is still inside it, and abort. All sinks and
+    # reports are closed by now: what is left is to flush the streams.
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -100,4 +115,4 @@ class _Version(argparse.Action):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

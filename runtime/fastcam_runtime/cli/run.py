@@ -34,6 +34,7 @@ from ..sinks.registry import KINDS as SINK_KINDS
 from ..sinks.registry import is_interactive
 from ..sources import SourceOptions, open_source
 from ..sources.capture import without_password
+from ..sources.live_source import interruptible
 from ..sources.ordered import PICTURES_PER_SECOND
 from ..sources.registry import KINDS as SOURCE_KINDS
 from ..uri_kinds import usage_lines
@@ -196,8 +197,11 @@ def run(args: argparse.Namespace) -> int:
     # If a sink cannot be opened, what was opened before it is closed. Otherwise the loop closes everything.
     with ExitStack() as opened:
         source = opened.enter_context(
-            open_source(
-                args.input, size=args.size, fps=args.fps, flip=args.flip, loop=args.loop, paced=watched
+            interruptible(
+                args.input,
+                lambda: open_source(
+                    args.input, size=args.size, fps=args.fps, flip=args.flip, loop=args.loop, paced=watched
+                ),
             )
         )
         opened.enter_context(stopped_by_signals(controls))

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 from ..errors import SourceError, last_line
 from ..image import Image
@@ -19,6 +19,41 @@ _FIRST_DELAY = 0.5
 _LONGEST_DELAY = 30.0
 _JOIN_SECONDS = 2.0
 """Seconds before the first retry of a lost source, at most between two retries, and for the thread to end."""
+
+
+_READER = "fastcam reader of "
+"""Names of the threads that are inside a camera library."""
+
+
+def is_hanging() -> bool:
+    """Whether a camera library still holds a thread of a source that was closed, or is being opened."""
+    return any(thread.name.startswith(_READER) for thread in threading.enumerate())
+
+
+_T = TypeVar("_T")
+
+
+def interruptible(name: str, work: Callable[[], _T]) -> _T:
+    """The result of `work`, which may hang in a camera library; a signal is still handled at once.
+
+    Python handles signals between the steps of the main thread only, so that thread must not wait in C.
+    """
+    outcome: list[_T] = []
+    failure: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # raised again in the thread of the caller
+            failure.append(error)
+
+    thread = threading.Thread(target=guarded, name=_READER + name, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    if failure:
+        raise failure[0]
+    return outcome[0]
 
 
 class Grabber(Protocol):
@@ -69,7 +104,7 @@ class LiveSource(Source):
         grabber = connect()
         self._rate_limit = RateLimit(options.fps)
         self.fps = min(filter(None, (grabber.fps, options.fps)), default=None)
-        self._thread = threading.Thread(target=self._run, args=(grabber,), name=f"read {name}", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(grabber,), name=_READER + name, daemon=True)
         self._thread.start()
 
     def read(self) -> Frame | None:
