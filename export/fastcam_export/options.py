@@ -15,6 +15,7 @@ from fastcam_runtime.contract import CLASS_OUTPUTS, OUTPUTS, RESIZE, Preprocess,
 from fastcam_runtime.errors import closest
 
 from .cam import CAM_METHODS
+from .detect.override import read_head
 from .errors import GraftError
 from .metadata.labels import class_names, read_labels
 from .method.normalize import NORMALIZATIONS
@@ -62,7 +63,11 @@ class Options:
     labels: Sequence[str] | None = None
     """The class names, or the path of a file with them."""
     preprocess: str | Preprocess | Mapping[str, Any] | None = None
-    resize: str = "stretch"
+    resize: str | None = None
+    """`stretch`, `crop` or `letterbox`; None takes what a detector's family needs, else `stretch`."""
+    head: str | Mapping[str, Any] | None = None
+    """A detector's head: `auto`, `none`, the name of a family, or fields of `Head` that replace what was
+    recognised."""
     inline: bool = False
     """Standard operators instead of `fastcam` functions, for runtimes without ONNX functions."""
     prepared: bool = False
@@ -76,7 +81,8 @@ class Options:
         _one_of("normalisation", self.normalize, NORMALIZATIONS)
         _one_of("class map", self.cam, CAM_METHODS)
         _one_of("kind of class input", self.class_input, CLASS_INPUTS)
-        _one_of("resize", self.resize, RESIZE)
+        if self.resize is not None:
+            _one_of("resize", self.resize, RESIZE)
         if self.inline and self.prepared:
             raise GraftError(
                 "inline and prepared exclude each other: a prepared file is for compiled kernels"
@@ -215,6 +221,7 @@ _READ = {
     "channel_share": _channel_share,
     "labels": _labels,
     "input_shape": _input_shape,
+    "head": read_head,
 }
 
 _DEFAULTS = {field.name: field.default for field in fields(Options)}

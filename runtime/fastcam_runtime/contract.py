@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .detect.head import Head
 from .errors import ModelError
 
 DOMAIN = "fastcam"
@@ -59,6 +60,9 @@ def output_names(outputs: tuple[str, ...], scales: int) -> tuple[str, ...]:
     return tuple(names)
 
 
+PLACEMENTS = ("centre", "corner")
+
+
 @dataclass(frozen=True)
 class Preprocess:
     """From a uint8 picture to the network's input: `(x − mean) / std` per channel, x in 0…255.
@@ -69,8 +73,18 @@ class Preprocess:
     order: str = "RGB"
     mean: tuple[float, ...] = (0.0, 0.0, 0.0)
     std: tuple[float, ...] = (1.0, 1.0, 1.0)
+    pad: int | None = None
+    """The gray of letterbox bars, 0…255; None for bars of the mean colour."""
+    placement: str = "centre"
+    """Where a letterboxed picture lies: `centre`, or `corner`, the upper left."""
 
     def __post_init__(self) -> None:
+        if self.placement not in PLACEMENTS:
+            raise ModelError(
+                f"preprocess: placement is {self.placement!r}, not one of {', '.join(PLACEMENTS)}"
+            )
+        if self.pad is not None and not (isinstance(self.pad, int) and 0 <= self.pad <= 255):
+            raise ModelError(f"preprocess: pad is {self.pad!r}, not a gray of 0…255")
         channels = {"RGB": 3, "BGR": 3, "GRAY": 1}.get(self.order)
         if channels is None:
             raise ModelError(f"preprocess: order is {self.order!r}, not one of RGB, BGR, GRAY")
@@ -141,9 +155,18 @@ class Metadata:
     prepared: str = ""
     """The device that the file was laid out for: onnxruntime's release and the processor; empty for any."""
     version: int = FORMAT_VERSION
+    detector: Head | None = None
+    """Where a detector's boxes and scores are and how they are coded; None for any other network."""
 
     def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), ensure_ascii=False, separators=(",", ":"))
+        """The text for the file. What only some files need is left out of the others."""
+        fields = dataclasses.asdict(self)
+        if self.detector is None:
+            del fields["detector"]
+        for key in ("pad", "placement"):
+            if getattr(self.preprocess, key) == getattr(Preprocess, key):
+                del fields["preprocess"][key]
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def of_file(cls, path: Path, text: str) -> Metadata:
@@ -171,6 +194,8 @@ class Metadata:
             fields["image"] = _build(ImageInput, fields["image"])
             fields["taps"] = tuple(_build(TapInfo, tap) for tap in fields["taps"])
             fields["preprocess"] = _build(Preprocess, fields["preprocess"])
+            if fields.get("detector") is not None:
+                fields["detector"] = Head.from_fields(fields["detector"])
             metadata: Metadata = _build(cls, fields)
         except ModelError:
             raise

@@ -15,6 +15,7 @@ import onnxruntime as ort
 
 from . import contract
 from .classes import class_count, find_class, label_of, probability, tells_classes
+from .detect.detections import Detection, Threshold, detect
 from .errors import FastcamError, ModelError, first_line
 from .explanation import Explanation, InputTensor
 from .image import Array, Geometry
@@ -45,6 +46,7 @@ class Explainer:
         provider: `auto`, `cpu`, `cuda`…: see `fastcam_runtime.model.providers`.
         outputs: Words of `contract.OUTPUTS`; only these maps are computed. None: all that the file has.
         compiled: Use the compiled kernels where they were built.
+        threshold: Which detections of a detector count.
 
     Raises:
         ModelError: The file is missing, damaged, was never grafted or lacks one of `outputs`.
@@ -65,10 +67,12 @@ class Explainer:
         outputs: Iterable[str] | None = None,
         *,
         compiled: bool = True,
+        threshold: Threshold | None = None,
     ) -> None:
         if not isinstance(path, str | os.PathLike):
             raise ModelError(f"the path of a model is a text or a Path, not {type(path).__name__}")
         self._set_up(Model(Path(path), threads=threads, provider=provider, compiled=compiled), outputs)
+        self.threshold = threshold or Threshold()
 
     @classmethod
     def of(cls, model: Model, outputs: Iterable[str] | None = None) -> Explainer:
@@ -80,6 +84,9 @@ class Explainer:
     def _set_up(self, model: Model, outputs: Iterable[str] | None) -> None:
         self.model = model
         self.metadata = model.metadata
+        self.threshold = Threshold()
+        head = self.metadata.detector
+        self._answers = head.outputs if head is not None else (self.metadata.scores,)
         self.outputs = model.words if outputs is None else tuple(outputs)
         session = model.session(self.outputs)
         name = self.metadata.image.name
@@ -104,7 +111,7 @@ class Explainer:
         self._class_count: int | None = None
         self._indices: dict[int | str, int] = {}
         """The classes asked for so far: a search through 1,000 labels is not repeated for every frame."""
-        count = class_count(scores.shape)
+        count = class_count(scores.shape) if head is None else head.classes
         if count is not None:
             self._set_class_count(count)
 
@@ -199,7 +206,7 @@ class Explainer:
         self, session: ort.InferenceSession, wanted: Sequence[str], tensor: Array, classes: list[int] | None
     ) -> list[dict[str, Array]]:
         """The outputs by name, without the batch dimension: one dictionary per class."""
-        names = [self.metadata.scores, *self.model.output_names(wanted)]
+        names = [*self._answers, *self.model.output_names(wanted)]
         feed: dict[str, Any] = {self.metadata.image.name: tensor}
         takes = self.model.class_input(session)
         if not takes.there:
@@ -208,7 +215,7 @@ class Explainer:
                     f"{self.model.path}: no class can be chosen: its input {contract.CLASS_INPUT!r} is gone; "
                     "a tool took it out of the exported file, so use that tool before the export"
                 )
-            results = [dict(zip(names, (a[0] for a in _call(session, names, feed)), strict=True))]
+            results = [self._item(names, _call(session, names, feed))]
             return results * (1 if classes is None else len(classes))
         if classes is None:
             classes = [contract.ARGMAX]
@@ -218,23 +225,36 @@ class Explainer:
             feed[contract.CLASS_INPUT] = np.array(classes, np.int64)
             arrays = _call(session, names, feed)
             # Outputs that do not depend on the class have one item only.
-            return [
-                dict(zip(names, (a[min(i, len(a) - 1)] for a in arrays), strict=True))
-                for i in range(len(classes))
-            ]
+            return [self._item(names, arrays, i) for i in range(len(classes))]
         results = []
         for index in classes:
             feed[contract.CLASS_INPUT] = np.full(tensor.shape[0], index, np.int64)
-            results.append(dict(zip(names, (a[0] for a in _call(session, names, feed)), strict=True)))
+            results.append(self._item(names, _call(session, names, feed)))
         return results
+
+    def _item(self, names: Sequence[str], arrays: Sequence[Array], index: int = 0) -> dict[str, Array]:
+        """One item of a batch, by output. What does not depend on the class is there once."""
+        # Some detectors' rows come without a batch.
+        whole = self._answers if self.metadata.detector is not None else ()
+        return {
+            name: array if name in whole and array.ndim == 2 else array[min(index, len(array) - 1)]
+            for name, array in zip(names, arrays, strict=True)
+        }
 
     def _explanation(
         self, result: dict[str, Array], index: int | None, timings: dict[str, float], geometry: Geometry
     ) -> Explanation:
-        maps = dict(result)
-        logits = maps.pop(self.metadata.scores)
+        maps = {name: array for name, array in result.items() if name not in self._answers}
+        logits = result[self.metadata.scores]
         score = None
-        if tells_classes(self._scores_shape, logits):
+        detections: tuple[Detection, ...] = ()
+        if self.metadata.detector is not None:
+            started = time.perf_counter()
+            detections = detect(self.metadata.detector, result, geometry, self.labels, self.threshold)
+            timings = {**timings, "detect": 1e3 * (time.perf_counter() - started)}
+            best = next((found for found in detections if index in (None, found.index)), None)
+            index, score = (best.index, best.score) if best is not None else (index, None)
+        elif tells_classes(self._scores_shape, logits):
             logits = logits.reshape(-1)
             self._set_class_count(logits.size)
             index = int(logits.argmax()) if index is None else index
@@ -251,6 +271,7 @@ class Explainer:
             geometry=geometry,
             labels=self.labels,
             scores_are=self.metadata.scores_are,
+            detections=detections,
         )
 
 

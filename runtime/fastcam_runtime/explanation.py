@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .classes import Prediction, top_classes
+from .detect.detections import Detection
 from .image import Array, Geometry
 
 
@@ -35,9 +36,18 @@ class Explanation:
     """The labels of all classes; empty in a file without."""
     scores_are: str = "logits"
     """What `logits` holds: `logits` or `probabilities`."""
+    detections: tuple[Detection, ...] = ()
+    """What a detector found, best first; empty for any other network."""
 
     def top(self, n: int = 5) -> tuple[Prediction, ...]:
-        """The `n` classes with the highest scores, the highest first; empty without class scores."""
+        """The `n` classes with the highest scores, the highest first; empty without class scores.
+
+        Those of a detector are the classes that it found, each with its best score.
+        """
+        if self.detections:
+            best = {found.index: found for found in reversed(self.detections)}
+            ranked = sorted(best.values(), key=lambda found: -found.score)
+            return tuple(Prediction(found.index, found.label, found.score) for found in ranked[:n])
         if self.score is None:
             return ()
         return top_classes(self.logits, n, self.labels, self.scores_are)

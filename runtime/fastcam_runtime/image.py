@@ -48,14 +48,21 @@ class Geometry:
     placed: Rect
 
     @classmethod
-    def lay(cls, frame: tuple[int, int], size: tuple[int, int], resize: str) -> Geometry:
-        """Lay a frame on an input of `size` by `stretch`, `crop` (its centre) or `letterbox` (with bars)."""
+    def lay(
+        cls, frame: tuple[int, int], size: tuple[int, int], resize: str, placement: str = "centre"
+    ) -> Geometry:
+        """Lay a frame on an input of `size` by `stretch`, `crop` (its centre) or `letterbox` (with bars).
+
+        A letterboxed frame lies in the `centre`, or in the upper left `corner`.
+        """
         (h, w), (height, width) = frame, size
         seen, placed = Rect(0, 0, w, h), Rect(0, 0, width, height)
         if resize == "crop":
             seen = _centred(_fit((height, width), frame), frame)
         elif resize == "letterbox":
             placed = _centred(_fit(frame, size), size)
+            if placement == "corner":
+                placed = Rect(0, 0, placed.width, placed.height)
         return cls(frame, size, seen, placed)
 
     def undo(self, image: Array) -> Array:
@@ -63,6 +70,15 @@ class Geometry:
         if image.shape[:2] != self.input:
             image = cv2.resize(image, self.input[::-1], interpolation=cv2.INTER_LINEAR)
         return self.placed.of(image)
+
+    def to_frame(self, boxes: Array) -> Array:
+        """Boxes [M,4] (left, top, right, bottom) in pixels of the input as pixels of the frame, cut to it."""
+        scale = np.array([self.seen.width / self.placed.width, self.seen.height / self.placed.height] * 2)
+        placed = np.array([self.placed.x, self.placed.y] * 2)
+        moved = (boxes - placed) * scale + np.array([self.seen.x, self.seen.y] * 2)
+        limits = np.array([self.frame[1], self.frame[0]] * 2)
+        cut: Array = np.clip(moved, 0, limits)
+        return cut
 
 
 def _fit(shape: tuple[int, int], room: tuple[int, int]) -> tuple[int, int]:

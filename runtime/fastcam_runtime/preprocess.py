@@ -18,7 +18,7 @@ class Preprocessor:
     """Turns uint8 frames into input tensors, in buffers that are reused from frame to frame.
 
     The values are `(x − mean) / std`, looked up in a table of 256 entries per channel: exact, and one pass.
-    Letterbox bars are 0, the value of the mean colour.
+    Letterbox bars are 0, the value of the mean colour, unless the preprocessing names a gray for them.
 
     Args:
         image: Name, layout and size of the input.
@@ -44,6 +44,8 @@ class Preprocessor:
         self._order = preprocess.order
         self._resize = resize
         self._tables = _tables(preprocess, np.dtype(dtype))
+        self._placement = preprocess.placement
+        self._pad = preprocess.pad
         self._planar = image.layout != "NHWC"
         size = (image.height, image.width)
         shape = (image.channels, *size) if self._planar else (*size, image.channels)
@@ -72,13 +74,21 @@ class Preprocessor:
     def _prepare(self, shape: tuple[int, ...]) -> None:
         """Compute the geometry and allocate the buffers for frames of `shape`."""
         self._geometry = Geometry.lay(
-            (shape[0], shape[1]), (self._image.height, self._image.width), self._resize
+            (shape[0], shape[1]), (self._image.height, self._image.width), self._resize, self._placement
         )
         seen, placed = self._geometry.seen, self._geometry.placed
         self._shrink = _Shrink((seen.height, seen.width, *shape[2:]), (placed.height, placed.width))
         self._shape = shape
         # New buffers: the old ones hold pixels where bars may be now, and the network may still read them.
-        self._tensors = deque(np.zeros_like(tensor) for tensor in self._tensors)
+        self._tensors = deque(map(self._bars, self._tensors))
+
+    def _bars(self, tensor: Array) -> Array:
+        """A new tensor like this one, all of it bars."""
+        empty = np.zeros_like(tensor)
+        if self._pad is not None:
+            colour = self._tables[:, self._pad].view(tensor.dtype)
+            empty[:] = colour[:, None, None] if self._planar else colour
+        return empty
 
 
 def _tables(preprocess: Preprocess, dtype: np.dtype[Any]) -> Array:

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
+from ..detect.find import Detector, Network, find_detector, may_be_detector
+from ..detect.recognise import NoHeadError
 from ..load import Source
 from ..load.view import view
+from ..metadata.labels import NAMES_KEY, parse_names
 from ..method.bilinear import Size
 from ..options import Options
 from .ends import Ends, find_ends, other_scores
 from .geometry import Geometry, cut_size, geometries
 from .scores import find_logits
-from .shapes import concrete_shapes, lasting_shapes
+from .shapes import Shapes, concrete_shapes, lasting_shapes
 from .taps import Tap, find_taps, named_taps
 from .values import Dims
 
@@ -34,6 +37,8 @@ class Plan:
     """`logits` or `probabilities`."""
     notes: tuple[str, ...] = ()
     """What the user should know of this network."""
+    detector: Detector | NoHeadError | None = None
+    """The detector's head, why none is known, or None for a network that cannot be one."""
 
     def fixed_size(self, tap: Tap) -> Size:
         """Height and width of a tap, None where those of the picture are free."""
@@ -60,7 +65,20 @@ def plan(source: Source, options: Options) -> Plan:
         if None in lasting[tap.name]:
             lasting[tap.name] = _lasting_dims(ends, tap)
     logits, scores_are = find_logits(ends.scores)
-    return Plan(model, ends, taps, lasting, logits, scores_are, tuple(_notes(model, ends, geometry, options)))
+    notes = tuple(_notes(model, ends, geometry, options))
+    detector = _detector(source, model, ends, shapes, options)
+    return Plan(model, ends, taps, lasting, logits, scores_are, notes, detector)
+
+
+def _detector(
+    source: Source, model: ir.Model, ends: Ends, shapes: Shapes, options: Options
+) -> Detector | NoHeadError | None:
+    if options.head is None and not may_be_detector(model, ends):
+        return None
+    own = {entry.key: entry.value for entry in source.proto.metadata_props}
+    labels = len(options.labels or parse_names(own.get(NAMES_KEY, ""))) or None
+    folder = source.path.parent if source.path is not None else None
+    return find_detector(Network(model, ends, shapes, folder, own), options.head, labels)
 
 
 def _fixed_size(ends: Ends, tap: Tap) -> Size:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,33 @@ def _find_weights(proto: onnx.ModelProto, folder: Path) -> str:
 
 
 def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None) -> Found:
-    """Run the model once with these tensors as outputs, and read their shapes."""
+    """Run the model once with the wanted tensors as outputs and look at what comes out."""
+    try:
+        results = observe(model, ends, names, folder)
+    except GraftError as error:
+        raise GraftError(f"the shape of '{names[0]}' cannot be inferred, and {error}") from error
+    return {name: (ir.DataType.from_numpy(result.dtype), result.shape) for name, result in results.items()}
+
+
+def observe(
+    model: ir.Model,
+    ends: Ends,
+    names: Sequence[str],
+    folder: Path | None = None,
+    picture: np.ndarray | None = None,
+) -> dict[str, np.ndarray]:
+    """The tensors `names` of one run, by name; a sequence of tensors is left out.
+
+    Args:
+        model: The network.
+        ends: Where its picture comes in.
+        names: Any tensors of its graph.
+        folder: Where external weights lie.
+        picture: What the image input is fed; zeros by default, as are the other inputs.
+
+    Raises:
+        GraftError: The network does not run.
+    """
     proto = ir.to_proto(model)
     present = {output.name for output in proto.graph.output}
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in present)
@@ -88,18 +115,16 @@ def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None
     options.log_severity_level = 4
     if folder is not None:
         options.add_session_config_entry(WEIGHTS_FOLDER, _find_weights(proto, folder))
+    image = ends.image.name or ""
     try:
         session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        feeds = make_feeds(session.get_inputs(), ends.image.name or "", ends.shape, np.zeros)
-        results = session.run(names, feeds)
+        feeds = make_feeds(session.get_inputs(), image, ends.shape, np.zeros)
+        if picture is not None:
+            feeds[image] = picture
+        results = session.run(list(names), feeds)
     except Exception as error:  # onnxruntime's errors have no public base class
         reason = first_line(error)
         raise GraftError(
-            f"the shape of '{names[0]}' cannot be inferred, and the model does not run at input "
-            f"{'×'.join(map(str, ends.shape))} to learn it: {reason}"
+            f"the model does not run at input {'×'.join(map(str, ends.shape))} to learn it: {reason}"
         ) from error
-    return {
-        name: (ir.DataType.from_numpy(result.dtype), result.shape)
-        for name, result in zip(names, results, strict=True)
-        if isinstance(result, np.ndarray)
-    }
+    return {n: result for n, result in zip(names, results, strict=True) if isinstance(result, np.ndarray)}

@@ -30,7 +30,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     },
     "labels": {"metavar": "FILE", "type": Path, "help": "class names, one per line"},
     "preprocess": {"metavar": "P", "help": f"{' | '.join(PREPROCESS)} | JSON (default: imagenet)"},
-    "resize": {"metavar": "R", "help": f"{' | '.join(RESIZE)} (default: %(default)s)"},
+    "resize": {"metavar": "R", "help": f"{' | '.join(RESIZE)} (default: stretch)"},
     "inline": {"action": "store_true", "help": "no ONNX functions, for runtimes that do not support them"},
     "prepared": {
         "action": "store_true",

@@ -9,6 +9,7 @@ from fastcam_runtime.text import left_table
 from ..analysis.ends import Ends
 from ..analysis.plan import Plan, plan
 from ..analysis.scores import describe_scores
+from ..detect.find import Detector
 from ..load import load
 from ..method.weights import scale_weights
 from ..options import Options
@@ -39,7 +40,7 @@ def _describe_plan(found: Plan) -> str:
     seen = "" if shape == assumed else f", seen here as {assumed}"
     lines = [
         f"image   {ends.image.name}  {shape} {ends.layout}{seen}",
-        f"scores  {ends.scores.name}  {describe_scores(ends.scores, found.scores_are)}",
+        *_describe_head(found),
         "",
     ]
     weights = scale_weights(None, len(found.taps))
@@ -51,6 +52,17 @@ def _describe_plan(found: Plan) -> str:
     for k, tap in enumerate(found.taps, start=1):
         lines += [f"  scale {k}: {reason}" for reason in tap.rejected]
     return "\n".join(lines)
+
+
+def _describe_head(found: Plan) -> list[str]:
+    """The class scores, or a detector's head with the reasons."""
+    if isinstance(found.detector, Detector):
+        return found.detector.describe()
+    scores = found.ends.scores
+    lines = [f"scores  {scores.name}  {describe_scores(scores, found.scores_are)}"]
+    if found.detector is not None:
+        lines.append(f"head    {found.detector}")
+    return lines
 
 
 def _shape(ends: Ends) -> str:

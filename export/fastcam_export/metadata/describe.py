@@ -9,6 +9,7 @@ from fastcam_runtime.text import count
 from ..analysis.ends import other_scores
 from ..analysis.plan import Plan
 from ..analysis.scores import count_classes
+from ..detect.find import Detector
 from ..errors import GraftError
 from ..load import Source
 from ..method.approximate import Scales
@@ -27,6 +28,8 @@ def describe_graft(
     """
     ends = found.ends
     own = {entry.key: entry.value for entry in source.proto.metadata_props}
+    detector = found.detector if isinstance(found.detector, Detector) else None
+    family = detector.found.family if detector is not None else None
     height, width = ends.size
     is_uint8 = ends.image.dtype == ir.DataType.UINT8
     taps = tuple(
@@ -36,24 +39,32 @@ def describe_graft(
     return Metadata(
         image=ImageInput(ends.image.name or "", ends.layout, ends.channels, height, width),
         scores=ends.scores.name or "",
-        scores_are=found.scores_are,
+        scores_are=found.scores_are if detector is None else "probabilities",
         taps=taps,
         outputs=outputs,
         statistic=options.statistic,
         epsilon=options.epsilon,
         normalize=options.normalize,
         cam=options.cam if options.needs_class_maps else None,
-        preprocess=resolve_preprocess(options.preprocess, own, ends.channels, is_uint8),
-        resize=options.resize,
+        preprocess=resolve_preprocess(
+            options.preprocess,
+            own,
+            ends.channels,
+            is_uint8,
+            family.preprocess if family is not None else None,
+        ),
+        resize=options.resize or (family.resize if family is not None else "stretch"),
         labels=_labels(found, options, own.get(NAMES_KEY, "")),
         source_sha256=source.sha256,
         approximation=scales.approximation,
+        detector=detector.head if detector is not None else None,
     )
 
 
 def _labels(found: Plan, options: Options, names: str) -> tuple[str, ...]:
     """The user's labels, which must fit; else those of the file, if they do."""
-    classes = count_classes(found.ends.scores)
+    detector = found.detector if isinstance(found.detector, Detector) else None
+    classes = count_classes(found.ends.scores) if detector is None else detector.head.classes
     if options.labels is not None:
         if classes is not None and len(options.labels) != classes:
             others = other_scores(found.model, found.ends)
@@ -66,4 +77,6 @@ def _labels(found: Plan, options: Options, names: str) -> tuple[str, ...]:
             )
         return tuple(options.labels)
     labels = parse_names(names)
+    if not labels and detector is not None:
+        return detector.found.labels
     return labels if classes in (None, len(labels)) else ()

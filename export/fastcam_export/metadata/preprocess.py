@@ -23,8 +23,10 @@ def resolve_preprocess(
     metadata: Mapping[str, str],
     channels: int,
     is_uint8: bool,
+    of_family: Preprocess | None = None,
 ) -> Preprocess:
-    """What the user asked for, else what the file's metadata says, else ImageNet's (raw bytes for uint8).
+    """What the user asked for, else what the file's metadata says, else what a detector's family needs, else
+    ImageNet's (raw bytes for uint8).
 
     Raises:
         GraftError: An unknown name, or a description that is incomplete or does not fit the channels.
@@ -39,6 +41,8 @@ def resolve_preprocess(
                     f"preprocess has no key '{key}'{closest(str(key), _KEYS)}; there are {', '.join(_KEYS)}"
                 )
         preprocess = _build(fields)
+    elif of_family is not None and PREPROCESS_KEY not in metadata and not is_uint8:
+        preprocess = of_family
     else:
         # Ignore further keys in the file: they are not the user's mistake.
         preprocess = _build(_fields(metadata.get(PREPROCESS_KEY) or ("raw255" if is_uint8 else "imagenet")))
@@ -72,7 +76,10 @@ def _fields(asked: str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _build(fields: Mapping[str, Any]) -> Preprocess:
     try:
-        return Preprocess(str(fields.get("order", "RGB")), _numbers(fields, "mean"), _numbers(fields, "std"))
+        bars = {key: fields[key] for key in ("pad", "placement") if key in fields}
+        return Preprocess(
+            str(fields.get("order", "RGB")), _numbers(fields, "mean"), _numbers(fields, "std"), **bars
+        )
     except FastcamError as error:
         raise GraftError(str(error)) from error
 

@@ -11,6 +11,9 @@ from ..authoring.branch import Branch
 from ..authoring.map_size import MapSize
 from ..authoring.ops import Ops, Step, make_function
 from ..cam import class_activation_map, minmax
+from ..detect.class_map import detector_activation
+from ..detect.find import Detector
+from ..errors import GraftError
 from ..options import CLASS_INPUTS, Options
 from .bilinear import upsample
 
@@ -26,18 +29,29 @@ def class_activation(
     Raises:
         GraftError: The head holds an operator whose gradient is not known.
     """
-    tap = found.taps[-1]
-    size = found.fixed_size(tap)
     # A fixed batch needs a default of the same length. With a free batch a single value is broadcast.
     default = np.full(map_size.batch if isinstance(map_size.batch, int) else 1, ARGMAX, np.int64)
     optional = options.class_input == CLASS_INPUTS[0]
     wanted = branch.input(
         CLASS_INPUT, ir.DataType.INT64, (map_size.batch,), default=default if optional else None
     )
-    cam = class_activation_map(
-        branch, tap, found.logits, wanted,
-        shapes=found.shapes, method=options.cam, epsilon=options.cam_epsilon,
-    )  # fmt: skip
+    if isinstance(found.detector, Detector):
+        one_picture = map_size.batch == 1
+        if one_picture:
+            wanted.shape = ir.Shape([CLASSES])
+        value = detector_activation(branch, found.detector, map_size, wanted, one_picture=one_picture)
+        return value, CLASSES if one_picture else map_size.batch
+    tap = found.taps[-1]
+    size = found.fixed_size(tap)
+    try:
+        cam = class_activation_map(
+            branch, tap, found.logits, wanted,
+            shapes=found.shapes, method=options.cam, epsilon=options.cam_epsilon,
+        )  # fmt: skip
+    except GraftError as error:
+        if found.detector is None:
+            raise
+        raise GraftError(f"{error}; and no detector is recognised: {found.detector}") from error
     step = upsample(opset=branch.opset, size_from=size, size_to=map_size.size)
     large = branch.call(step, cam.value, *map_size.size_input, name="cam/upsampled")
     normalised = branch.call(minmax(branch.opset), large, name="cam/minmax")

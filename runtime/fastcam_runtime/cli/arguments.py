@@ -97,6 +97,11 @@ def add_analysis_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--input-shape", metavar="N,C,H,W", help="sizes for dimensions that the model leaves free"
     )
+    command.add_argument(
+        "--head",
+        metavar="H",
+        help="a detector's head: auto | none | a family such as yolox | JSON (default: auto)",
+    )
 
 
 def parse_size(text: str) -> tuple[int, int]:

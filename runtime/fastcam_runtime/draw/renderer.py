@@ -85,7 +85,9 @@ class Renderer:
         if explanation.maps is not self._maps:
             self._maps = explanation.maps
             self._smoothed = self._smooth(explanation.maps)
-        picture = self._painter.paint(view, frame, self._smoothed, explanation.geometry)
+        picture = self._painter.paint(
+            view, frame, self._smoothed, explanation.geometry, explanation.detections
+        )
         rows = self._rows(explanation, view, fps)
         # A grid of scales has no part that may be covered.
         inside = self._options.caption == "inside" and view != "scales"

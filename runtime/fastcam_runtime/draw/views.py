@@ -9,6 +9,8 @@ import cv2
 import numpy as np
 
 from .. import contract
+from ..detect.detections import Detection
+from ..detect.draw import draw_boxes, show_inside
 from ..errors import FastcamError, closest
 from ..image import Array, Geometry, Rect
 from ..model.grafted import Model
@@ -27,13 +29,18 @@ VIEWS: Mapping[str, Sequence[str]] = {
     "nonclass": ("nonclass",),
     "scales": ("scales",),
     "side": _MAPS,
+    "boxes": _MAPS,
 }
 """Each view, and the outputs that it can show: the first one that the file has."""
 
 
 def available_views(model: Model) -> tuple[str, ...]:
     """The views that this file can show."""
-    return tuple(view for view, words in VIEWS.items() if set(words) & set(model.words))
+    return tuple(
+        view
+        for view, words in VIEWS.items()
+        if set(words) & set(model.words) and (view != "boxes" or model.metadata.detector is not None)
+    )
 
 
 def output_of(view: str, model: Model, *, of_class: bool = False) -> str:
@@ -49,6 +56,8 @@ def output_of(view: str, model: Model, *, of_class: bool = False) -> str:
     """
     if view not in VIEWS:
         raise FastcamError(f"no view {view!r}; one of {', '.join(VIEWS)}{closest(view, VIEWS)}")
+    if view == "boxes" and model.metadata.detector is None:
+        raise FastcamError(f"the view 'boxes' needs a detector, and {model.path} is none that is known")
     words = _CLASS_MAPS if of_class and VIEWS[view] is _MAPS else VIEWS[view]
     for word in words:
         if word in model.words:
@@ -69,7 +78,14 @@ class Painter:
         self._lovi = Overlay(blend="paper")  # LOVI's own colours would mix with those of the frame
         self._canvas: Array = np.zeros((0, 0, 3), np.uint8)
 
-    def paint(self, view: str, frame: Array, maps: Mapping[str, Array], geometry: Geometry) -> Array:
+    def paint(
+        self,
+        view: str,
+        frame: Array,
+        maps: Mapping[str, Array],
+        geometry: Geometry,
+        detections: Sequence[Detection] = (),
+    ) -> Array:
         """The picture of a view.
 
         Args:
@@ -77,11 +93,24 @@ class Painter:
             frame: The frame, uint8.
             maps: The maps of the output that `output_of` tells; without any, the frame is shown as it is.
             geometry: How the frame was laid on the network's input.
+            detections: What a detector found: its boxes are drawn over the frame and over the map.
 
         Returns:
             BGR uint8 at the frame's size; `side` is twice as wide, `scales` a grid of the frame's width.
         """
-        frame = to_bgr(frame)
+        picture = self._paint(view, to_bgr(frame), maps, geometry, detections)
+        if detections and view != "scales":
+            draw_boxes(picture, detections, left=picture.shape[1] - frame.shape[1])
+        return picture
+
+    def _paint(
+        self,
+        view: str,
+        frame: Array,
+        maps: Mapping[str, Array],
+        geometry: Geometry,
+        detections: Sequence[Detection],
+    ) -> Array:
         if not maps:
             canvas = self._room(*frame.shape[:2])
             canvas[:] = frame
@@ -99,7 +128,8 @@ class Painter:
             canvas[:, frame.shape[1] :] = self._overlay.draw(frame, saliency, geometry)
             return canvas
         drawer = self._lovi if view == "lovi" else self._overlay
-        return drawer.draw(frame, saliency, geometry)
+        picture = drawer.draw(frame, saliency, geometry)
+        return show_inside(picture, frame, detections) if view == "boxes" else picture
 
     def _scales(self, frame: Array, maps: Mapping[str, Array], geometry: Geometry) -> Array:
         """The frame and the map of each scale, as a grid read from the top left, shallow to deep."""

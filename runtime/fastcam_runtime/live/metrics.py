@@ -24,6 +24,10 @@ in which nobody worked on the frame: it was in a queue, or the camera's newest a
 BUCKETS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 """Upper bounds of the histogram of latencies, in milliseconds; above the last is one more bucket."""
 
+DETECT = "detect"
+"""A detector's further stage, after `inference`: its rows become boxes."""
+_ALL_STAGES = (*STAGES[:3], DETECT, *STAGES[3:])
+
 _RECENT = 30
 """How many pictures the recent rate is computed over."""
 HISTORY_SECONDS = 120
@@ -88,8 +92,8 @@ class StageLatencies:
 
     @property
     def samples(self) -> Mapping[str, Samples]:
-        """The samples by stage."""
-        return MappingProxyType(self._samples)
+        """The samples by stage; a detector's own is there only for a detector."""
+        return MappingProxyType({n: s for n, s in self._samples.items() if n != DETECT or s.count})
 
 
 @dataclass
@@ -98,9 +102,9 @@ class LoopMetrics:
 
     frames: int = 0
     seconds: float = 0.0
-    stages: StageLatencies = field(default_factory=lambda: StageLatencies(STAGES))
+    stages: StageLatencies = field(default_factory=lambda: StageLatencies(_ALL_STAGES))
     """The latencies of all frames but the cold ones."""
-    cold: StageLatencies = field(default_factory=lambda: StageLatencies(STAGES))
+    cold: StageLatencies = field(default_factory=lambda: StageLatencies(_ALL_STAGES))
     """Those of the cold ones: the first frame, and the first one after another view or class was chosen."""
     classes: Counter[str] = field(default_factory=Counter)
     """How many frames had each class as the most likely one."""

@@ -1,0 +1,163 @@
+"""What is known of a detector's family: its preprocessing and its labels, each with the reason.
+
+Only what the outputs leave no doubt about. A head of no known family keeps what the user or the file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from fastcam_runtime.contract import PREPROCESS, Preprocess
+from fastcam_runtime.detect.head import Head
+
+from .coco import COCO_80
+
+LETTERBOX_GRAY = 114
+
+
+@dataclass(frozen=True)
+class Family:
+    """How the publisher of a family feeds it."""
+
+    name: str
+    preprocess: Preprocess
+    resize: str
+    labels: tuple[str, ...] = ()
+    """The names that all of its files share; empty where they differ."""
+
+
+_RAW_BGR = Preprocess("BGR")
+_ULTRALYTICS = replace(PREPROCESS["unit"], pad=LETTERBOX_GRAY)
+_FACE = ("face",)
+
+FAMILIES: Mapping[str, Family] = {
+    family.name: family
+    for family in (
+        Family("ultralytics", _ULTRALYTICS, "letterbox"),
+        Family("yolox", replace(_RAW_BGR, pad=LETTERBOX_GRAY, placement="corner"), "letterbox"),
+        Family("yolov5", _ULTRALYTICS, "letterbox"),
+        Family("yolov8", _ULTRALYTICS, "letterbox"),
+        Family("yunet", replace(_RAW_BGR, pad=0, placement="corner"), "letterbox", _FACE),
+        Family(
+            "scrfd",
+            Preprocess("RGB", (127.5,) * 3, (128.0,) * 3, pad=0, placement="corner"),
+            "letterbox",
+            _FACE,
+        ),
+        Family(
+            "nanodet",
+            Preprocess("BGR", (103.53, 116.28, 123.675), (57.375, 57.12, 58.395), pad=0),
+            "letterbox",
+        ),
+        Family("picodet", PREPROCESS["imagenet"], "stretch"),
+        Family("ultraface", Preprocess("RGB", (127.0,) * 3, (128.0,) * 3), "stretch", _FACE),
+        Family("fastestdet", Preprocess("BGR", (0.0,) * 3, (255.0,) * 3), "stretch"),
+    )
+}
+
+_ULTRAFACE_PRIORS = ((10, 16, 24), (32, 48), (64, 96), (128, 192, 256))
+"""Sides in pixels of the square priors of each stride, whatever the size of the input."""
+
+
+def _is_ultraface(head: Head) -> bool:
+    return (
+        len(head.scores) == 1 and tuple(g.per_cell for g in head.grids) == (3, 2, 2, 3) and head.classes < 3
+    )
+
+
+def _is_yolox(head: Head) -> bool:
+    return bool(head.objectness) and len(head.scores) == 1 and head.decode == "offsets"
+
+
+def _is_yolov5(head: Head) -> bool:
+    return head.layout == "rows" and head.objectness == head.boxes and _anchors(head) == {3}
+
+
+def _is_yolov8(head: Head) -> bool:
+    strides = tuple(grid.stride for grid in head.grids)
+    return (
+        head.layout == "columns" and not head.objectness and _anchors(head) == {1} and strides == (8, 16, 32)
+    )
+
+
+def _is_yunet(head: Head) -> bool:
+    return len(head.objectness) == 3 and head.decode == "offsets" and head.classes == 1
+
+
+def _is_scrfd(head: Head) -> bool:
+    return head.decode == "distances" and head.classes == 1 and _anchors(head) == {2} and len(head.boxes) == 3
+
+
+def _is_nanodet(head: Head) -> bool:
+    plus = len(head.boxes) == 1 and len(head.grids) == 4
+    return head.decode == "distribution" and head.bins == 8 and (plus or len(head.boxes) == 3)
+
+
+def _is_picodet(head: Head) -> bool:
+    return head.decode == "distribution" and head.bins == 8 and len(head.boxes) == 4
+
+
+def _anchors(head: Head) -> set[int]:
+    return {grid.per_cell for grid in head.grids}
+
+
+_SIGNS: tuple[tuple[str, Callable[[Head], bool], str], ...] = (
+    ("ultraface", _is_ultraface, "3, 2, 2, 3 anchors per cell and a face score beside a background"),
+    ("yunet", _is_yunet, "three strides of face score, objectness and box offsets"),
+    ("yolox", _is_yolox, "objectness, one anchor per cell, boxes not decoded"),
+    ("yolov5", _is_yolov5, "objectness and three anchors per cell"),
+    ("yolov8", _is_yolov8, "values before rows, no objectness, strides 8, 16, 32"),
+    ("scrfd", _is_scrfd, "three strides of face score and distances, two anchors per cell"),
+    ("picodet", _is_picodet, "four strides of classes and distributions of 8"),
+    ("nanodet", _is_nanodet, "classes and distributions of 8"),
+    ("fastestdet", lambda head: head.decode == "tanh", "one grid of objectness, box and classes"),
+)
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A head with what its family adds, and the reasons to show."""
+
+    head: Head
+    family: Family | None
+    why: str
+    """Why it is of this family, or that none is known."""
+    labels: tuple[str, ...] = ()
+    labels_why: str = ""
+
+
+def find_family(head: Head, metadata: Mapping[str, str]) -> Recognised:
+    """The family of a head.
+
+    Args:
+        head: As the outputs show it; a family that was named stays.
+        metadata: The file's own metadata.
+    """
+    name, why = _name(head, metadata)
+    family = FAMILIES.get(name)
+    head = replace(head, family=name)
+    if name == "ultraface" and head.decode == "priors":
+        sides = tuple(tuple(float(s) for side in sides for s in (side, side)) for sides in _ULTRAFACE_PRIORS)
+        head = replace(head, anchors=sides, why=f"{head.why}; decoded with UltraFace's priors")
+    labels: tuple[str, ...] = ()
+    labels_why = ""
+    if family is not None and len(family.labels) == head.classes:
+        labels, labels_why = family.labels, f"every {name} finds {' and '.join(family.labels)}s"
+    elif head.classes == len(COCO_80):
+        labels, labels_why = (
+            COCO_80,
+            "COCO's, assumed: there are 80 classes and nothing in the file names them",
+        )
+    return Recognised(head, family, why, labels, labels_why)
+
+
+def _name(head: Head, metadata: Mapping[str, str]) -> tuple[str, str]:
+    if head.family:
+        return head.family, "named by the user" if head.family in FAMILIES else ""
+    if metadata.get("author") == "Ultralytics" or {"task", "stride", "names"} <= set(metadata):
+        return "ultralytics", "the file's metadata are Ultralytics'"
+    for name, fits, why in _SIGNS:
+        if fits(head):
+            return name, why
+    return "", "no known family has such a head: say --preprocess and --resize"

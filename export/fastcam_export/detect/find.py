@@ -1,0 +1,181 @@
+"""Find the detector in a network: one run, recognition, family, and a second run with its own input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+import onnx_ir as ir
+from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
+from fastcam_runtime.detect.decode import find_candidates
+from fastcam_runtime.detect.head import Grid, Head
+from fastcam_runtime.errors import FastcamError
+from fastcam_runtime.preprocess import Preprocessor
+from fastcam_runtime.sources.test_clip import PHOTOS
+
+from ..analysis.ends import Ends
+from ..analysis.shapes import Shapes, observe
+from ..analysis.values import known_dims
+from ..errors import GraftError
+from .families import Recognised, find_family
+from .inner_scores import find_inner_scores
+from .joined_grids import joined_grids
+from .outputs import strip_batch
+from .override import override
+from .recognise import NoHeadError, recognise
+
+_LOOKED_AT = 20
+"""Rows with the highest scores whose boxes must be in the picture."""
+
+
+@dataclass(frozen=True)
+class Detector:
+    """A network's head, with what is known of its family."""
+
+    found: Recognised
+    scores: Head | None
+    """The same as far as class maps read it; for an end-to-end network the scores inside the graph. None
+    where there is no grid of scores."""
+
+    @property
+    def head(self) -> Head:
+        return self.found.head
+
+    def describe(self) -> list[str]:
+        """Lines for a person: what it was taken for, and why."""
+        found, family = self.found, self.found.family
+        lines = [
+            f"head    {', '.join(self.head.outputs)}",
+            f"        {self.head.why}",
+            f"family  {family.name if family is not None else 'unknown'}: {found.why}",
+        ]
+        if family is not None:
+            pre = family.preprocess
+            bars = "" if pre.pad is None else f", bars of {pre.pad}, picture in the {pre.placement}"
+            lines.append(
+                f"        fed {pre.order} (x − {pre.mean[0]:g}…) / {pre.std[0]:g}…, {family.resize}{bars}"
+            )
+        if found.labels:
+            lines.append(f"labels  {len(found.labels)}: {found.labels_why}")
+        if self.scores is None:
+            lines.append("maps    no class maps: the graph has no grid of scores")
+        return lines
+
+
+@dataclass(frozen=True)
+class Network:
+    """What recognition looks at."""
+
+    model: ir.Model
+    ends: Ends
+    shapes: Shapes
+    folder: Path | None
+    metadata: Mapping[str, str]
+
+    @property
+    def image(self) -> ImageInput:
+        height, width = self.ends.size
+        return ImageInput(self.ends.image.name or "", self.ends.layout, self.ends.channels, height, width)
+
+    def run(self, preprocess: Preprocess, resize: str) -> dict[str, np.ndarray]:
+        """The outputs for a photo, by name."""
+        assert self.ends.image.dtype is not None
+        dtype = self.ends.image.dtype.numpy()
+        own = PREPROCESS["raw255"] if dtype == np.uint8 else preprocess
+        photo = cv2.imread(str(PHOTOS / "chelsea.jpg"))
+        assert photo is not None
+        tensor, _ = Preprocessor(self.image, own, resize, dtype, self.ends.shape[0])(photo)
+        names = [value.name or "" for value in self.model.graph.outputs]
+        return observe(self.model, self.ends, names, self.folder, tensor)
+
+
+def may_be_detector(model: ir.Model, ends: Ends) -> bool:
+    """Whether an output could hold rows of boxes: more than one value per class, or several of them."""
+    if ends.channels not in (1, 3):
+        return False
+    return any(_has_rows(known_dims(value) or (), ends.shape[0]) for value in model.graph.outputs)
+
+
+def _has_rows(dims: Sequence[int | None], batch: int) -> bool:
+    start = 0 if dims and dims[0] is not None and dims[0] > 1 and batch == 1 else 1
+    return sum(size != 1 for size in dims[start:]) > 1
+
+
+def find_detector(
+    network: Network, asked: str | Mapping[str, object] | None, labels: int | None
+) -> Detector | NoHeadError:
+    """The detector in a network, or why there is none.
+
+    Args:
+        network: The network.
+        asked: The option `head`: None or `auto`, `none`, a family's name, or fields of the head.
+        labels: How many class names are known.
+
+    Raises:
+        GraftError: A head was asked for that does not fit.
+    """
+    if asked == "none":
+        return NoHeadError("--head none")
+    named = asked not in (None, "auto")
+    try:
+        detector = _look(network, asked if named else None, labels)
+    except NoHeadError as error:
+        if named:
+            raise GraftError(f"--head does not fit: {error}") from error
+        return error
+    return detector
+
+
+def _look(network: Network, asked: str | Mapping[str, object] | None, labels: int | None) -> Detector:
+    size = network.ends.size
+    try:
+        arrays = network.run(PREPROCESS["unit"], "stretch")
+    except FastcamError as error:
+        raise NoHeadError(str(error)) from error
+
+    def parts(rows: int) -> tuple[Grid, ...]:
+        return joined_grids(network.ends.scores, rows, size, network.shapes)
+
+    head = override(asked, lambda: recognise(arrays, size, labels=labels, parts=parts))
+    found = find_family(head, network.metadata)
+    _check(network, found)
+    if head.layout == "end_to_end":
+        scores = find_inner_scores(network.ends.path, network.shapes, size, labels)
+    else:
+        scores = found.head if found.head.grids else None
+    return Detector(found, scores)
+
+
+def _check(network: Network, found: Recognised) -> None:
+    """Decode the best rows of a photo as they are said to be coded.
+
+    Raises:
+        NoHeadError: The scores are not 0…1, or the boxes are not in the picture.
+    """
+    head, family = found.head, found.family
+    if head.decode == "priors" and not all(head.anchors):
+        raise NoHeadError(
+            f"the boxes of '{head.boxes[0]}' are not decoded, and no family with such priors is known: name "
+            "them with --head '{\"anchors\": [[w,h,w,h…], …]}', one list per stride, in pixels"
+        )
+    preprocess, resize = (family.preprocess, family.resize) if family else (PREPROCESS["unit"], "stretch")
+    size = network.ends.size
+    outputs = strip_batch(network.run(preprocess, resize))
+    try:
+        rows = find_candidates(head, outputs, size, 0.0)
+    except FastcamError as error:
+        raise NoHeadError(str(error)) from error
+    best = np.argsort(-rows.scores)[:_LOOKED_AT]
+    boxes = rows.boxes[best]
+    centre = (boxes[:, :2] + boxes[:, 2:]) / 2
+    inside = (centre > -0.25 * np.array(size[::-1])) & (centre < 1.25 * np.array(size[::-1]))
+    positive = (boxes[:, 2:] >= boxes[:, :2]).all(axis=1)
+    fits = np.isfinite(boxes).all(axis=1) & inside.all(axis=1) & positive
+    if fits.mean() < 0.5:
+        raise NoHeadError(
+            f"{np.count_nonzero(~fits)} of the {len(best)} best boxes of '{head.boxes[0]}' are outside the "
+            f"picture or turned over, decoded as {head.decode} in {head.unit}"
+        )

@@ -1,0 +1,108 @@
+"""The outputs of one run, each seen as rows: what recognition looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from fastcam_runtime.detect.head import Grid
+
+STRIDES: tuple[tuple[int, ...], ...] = (
+    (8, 16, 32),
+    (8, 16, 32, 64),
+    (16, 32),
+    (16,),
+    (32,),
+    (8,),
+    (8, 16),
+    (4, 8, 16, 32),
+    (8, 16, 32, 64, 128),
+    (4,),
+    (4, 8, 16),
+    (16, 32, 64, 128, 256, 512),
+)
+"""The sets of strides that one-stage detectors have, the usual ones first."""
+PER_CELL = (1, 3, 2, 6, 9, 4, 5)
+"""Anchors per cell, the usual numbers first."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An output as A rows of V values, with the layout that it had."""
+
+    name: str
+    values: np.ndarray
+    """float32 [A,V]."""
+    layout: str
+    """`rows`, `columns` or `grid`."""
+    grid: Grid | None = None
+    """Where the output itself is a grid N×V×h×w."""
+
+    @property
+    def count(self) -> int:
+        return len(self.values)
+
+    @property
+    def width(self) -> int:
+        return int(self.values.shape[1])
+
+
+def grids_for(rows: int, size: tuple[int, int], sets: Sequence[Sequence[int]] = STRIDES) -> tuple[Grid, ...]:
+    """The grids whose cells add up to `rows` for an input of this height and width; empty where none do.
+
+    Rows are Σ over the strides of ⌈H/s⌉·⌈W/s⌉·k, with the same k anchors in every cell.
+    """
+    for per_cell in PER_CELL:
+        for strides in sets:
+            grids = tuple(make_grid(stride, size, per_cell) for stride in strides)
+            if sum(grid.rows for grid in grids) == rows:
+                return grids
+    return ()
+
+
+def make_grid(stride: int, size: tuple[int, int], per_cell: int = 1) -> Grid:
+    """The cells of a stride on an input of this height and width."""
+    return Grid(-(-size[0] // stride), -(-size[1] // stride), stride, per_cell)
+
+
+def grid_of_one(rows: int, size: tuple[int, int]) -> Grid | None:
+    """The one grid with that many rows, for outputs of one stride each."""
+    found = grids_for(rows, size, [(8,), (16,), (32,), (64,), (128,), (4,)])
+    return found[0] if found else None
+
+
+def strip_batch(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The float outputs of a run of one picture without their batch dimension."""
+    return {
+        name: array[0] if array.ndim > 2 and len(array) == 1 else array
+        for name, array in arrays.items()
+        if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.ndim >= 2
+    }
+
+
+def as_grid(name: str, array: np.ndarray, size: tuple[int, int]) -> Rows | None:
+    """An output V×h×w whose h×w is the grid of one stride, as rows."""
+    if array.ndim != 3:
+        return None
+    values, height, width = array.shape
+    for stride in (8, 16, 32, 64, 4):
+        grid = make_grid(stride, size)
+        if (grid.height, grid.width) == (height, width) and values >= 5:
+            return Rows(name, _float(array.reshape(values, -1).T), "grid", grid)
+    return None
+
+
+def _float(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def as_rows(name: str, array: np.ndarray, size: tuple[int, int]) -> Rows | None:
+    """An output A×V, or V×A: there are more rows than values in a row, or they are the cells of a stride."""
+    if as_grid(name, array, size) is not None:
+        return None
+    if array.ndim > 2:
+        array = array.reshape(-1, array.shape[-1])
+    if array.shape[0] >= array.shape[1] or grid_of_one(array.shape[0], size) is not None:
+        return Rows(name, _float(array), "rows")
+    return Rows(name, _float(array.T), "columns")

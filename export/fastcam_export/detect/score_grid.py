@@ -1,0 +1,115 @@
+"""The class map of a detector: the scores of a class on the grids of its head, as nodes of the graph.
+
+The head scores every class in every cell. For one class that is a map for each stride, at the price of
+reading it. The class map is the largest of them over the strides, each enlarged to the picture's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import onnx_ir as ir
+from fastcam_runtime.detect.head import Head
+
+from ..authoring.branch import Branch
+from ..authoring.ops import Ops
+from ..cam.outline import outline
+from ..errors import GraftError
+from ..method.bilinear import Size
+from .rows_in_graph import Part, read_parts
+
+
+@dataclass(frozen=True)
+class ScoreGrids:
+    """The scores of the selected classes, one map per stride."""
+
+    maps: list[ir.Value]
+    """float32 [K,h,w] each: K classes of one picture, or one class for each of K pictures."""
+    sizes: list[Size]
+
+
+def score_grids(
+    branch: Branch,
+    head: Head,
+    values: Mapping[str, ir.Value],
+    wanted: ir.Value,
+    *,
+    one_picture: bool,
+    size: ir.Value | None,
+) -> ScoreGrids:
+    """Read the scores of the wanted classes off the head.
+
+    Args:
+        branch: Gets the nodes `fastcam/cam/…`.
+        head: The head, with its grids.
+        values: The tensors that `head` names, float32.
+        wanted: int64 [K]: the classes, −1 for the class of the best detection.
+        one_picture: The batch is fixed to 1, and any number of classes may be asked for.
+        size: Height and width of the picture at run time, int64 [2]; None where both are fixed.
+
+    Raises:
+        GraftError: The rows of the head belong to no grid.
+    """
+    if not head.grids:
+        raise GraftError(
+            f"no class map: the rows of '{head.boxes[0]}' belong to no grid; saliency_map works without it"
+        )
+    op = Ops(branch.opset)
+    parts = read_parts(op, head, values, size)
+    selected = _select(op, head, parts, wanted, one_picture)
+    step, inputs = outline(
+        op, "SelectDetectedClass", selected, "class", "The wanted class, or the best detection's."
+    )
+    chosen = branch.call(step, *inputs, name="cam/class")
+
+    maps: list[ir.Value] = []
+    for number in range(len(head.grids)):
+        # A function of its own for each stride: they are recorded anew, as `outline` takes one result.
+        op = Ops(branch.opset)
+        parts = read_parts(op, head, values, size)
+        grid = _class_grid(op, head, parts, chosen, number, one_picture)
+        stride = f"{head.grids[number].stride:g}"
+        doc = f"The scores of the selected class on the grid of stride {stride}."
+        step, inputs = outline(op, f"ScoreGrid{stride.replace('.', '_')}", grid, "scores", doc)
+        maps.append(branch.call(step, *inputs, name=f"cam/stride_{stride}"))
+    fixed: list[Size] = [(None, None) if size is not None else (g.height, g.width) for g in head.grids]
+    return ScoreGrids(maps, fixed)
+
+
+def _select(op: Ops, head: Head, parts: Sequence[Part], wanted: ir.Value, one_picture: bool) -> ir.Value:
+    """The class to explain, int64 [K]: a number beyond the last class gives the last one."""
+    if head.classes == 1:
+        return op.Mul(wanted, 0)
+    best = best_class(op, head, parts)
+    selected = op.Where(op.Less(wanted, 0), best, op.Min(wanted, head.classes - 1))
+    return selected if one_picture else op.Reshape(selected, op.Shape(best))
+
+
+def best_class(op: Ops, head: Head, parts: Sequence[Part]) -> ir.Value:
+    """The class of the row with the highest score, int64 [N]."""
+    highest = [part.score(op, head, part.best(op, head)) for part in parts]
+    rows = highest[0] if len(parts) == 1 else op.Concat(*highest, axis=1)
+    row = op.ArgMax(rows, axis=1, keepdims=1)
+    if len(parts) == 1:
+        return op.ArgMax(parts[0].row(op, head, row), axis=1, keepdims=0)
+    classes = op.Concat(*(part.best_class(op, head) for part in parts), axis=1)
+    return op.Squeeze(op.GatherElements(classes, row, axis=1), [1])
+
+
+def _class_grid(
+    op: Ops, head: Head, parts: Sequence[Part], chosen: ir.Value, number: int, one_picture: bool
+) -> ir.Value:
+    """The scores of the chosen classes in the cells of one grid, [K,h,w]."""
+    part = parts[number] if len(parts) > 1 else parts[0]
+    part = part if len(parts) > 1 else part.cut(op, number)
+    scores = part.score(op, head, part.of_class(op, head, chosen, one_picture))
+    height, width = part.sides(op, number)
+    per_cell = head.grids[number].per_cell
+    if per_cell == 1:
+        return op.Reshape(scores, op.Concat([-1], height, width, axis=0))
+    if head.order == "cells":
+        cells = op.Reshape(scores, op.Concat([-1], height, width, [per_cell], axis=0))
+        return op.reduce("ReduceMax", cells, [3], keepdims=False)
+    cells = op.Reshape(scores, op.Concat([-1], [per_cell], height, width, axis=0))
+    return op.reduce("ReduceMax", cells, [1], keepdims=False)

@@ -1,0 +1,152 @@
+"""From the outputs of a head to boxes in pixels of the network's input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ModelError
+from ..image import Array
+from .boxes import Size, decode_boxes, sigmoid
+from .head import Head
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Rows whose score is high enough, in the order of the rows."""
+
+    rows: Array
+    """int64 [M]."""
+    classes: Array
+    """int64 [M]: each row's class with the highest score."""
+    scores: Array
+    """float32 [M]."""
+    boxes: Array
+    """float32 [M,4]: left, top, right, bottom, in pixels of the input."""
+
+
+def find_candidates(head: Head, outputs: Mapping[str, Array], size: Size, least: float) -> Candidates:
+    """The rows that score at least `least`, decoded.
+
+    Args:
+        head: What the file says of its head.
+        outputs: The head's outputs for one picture, without the batch dimension.
+        size: Height and width of the network's input.
+        least: The lowest score.
+
+    Raises:
+        ModelError: The outputs do not fit the head: another number of rows, or scores outside 0…1.
+    """
+    if head.layout == "end_to_end":
+        return _end_to_end(head, outputs, size, least)
+    best, classes = best_scores(head, outputs)
+    rows = np.flatnonzero(best >= least)
+    boxes = decode_boxes(
+        head, _gather(head, outputs, head.boxes, head.box_at, _box_values(head), rows), rows, size
+    )
+    return Candidates(rows, classes[rows], best[rows], boxes)
+
+
+def best_scores(head: Head, outputs: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Each row's highest score, float32 [A], and the class it is for, int64 [A].
+
+    Raises:
+        ModelError: As in `find_candidates`.
+    """
+    parts = [
+        part[:, head.score_at : head.score_at + head.classes] for part in rows_of(head, outputs, head.scores)
+    ]
+    classes = np.concatenate([part.argmax(axis=1) for part in parts])
+    best = np.concatenate([part.max(axis=1) for part in parts]).astype(np.float32)
+    if head.activation == "softmax":
+        best = _softmax(best, np.concatenate(rows_of(head, outputs, head.scores)))
+    best = _probabilities(best, head.activation, "scores", head.scores[0])
+    if head.objectness:
+        column = head.objectness_at
+        there = np.concatenate([part[:, column] for part in rows_of(head, outputs, head.objectness)])
+        there = _probabilities(
+            there.astype(np.float32), head.objectness_activation, "objectness", head.objectness[0]
+        )
+        of_object, of_class = head.powers
+        best = _power(there, of_object) * _power(best, of_class)
+    return best, classes
+
+
+def rows_of(head: Head, outputs: Mapping[str, Array], names: Sequence[str]) -> list[Array]:
+    """The outputs `names` as rows, [A,V]: one array for all rows, or one per grid.
+
+    Raises:
+        ModelError: Their size does not fit the grids.
+    """
+    grids = head.grids if len(names) == len(head.grids) else (None,) * len(names)
+    found = []
+    for name, grid in zip(names, grids, strict=True):
+        array = outputs[name]
+        rows = head.rows if grid is None else grid.rows
+        if rows == 0 or array.size % rows or array.size == 0:
+            shape = "×".join(map(str, array.shape))
+            raise ModelError(f"the detector's output '{name}' is {shape}, not {rows} rows as its file says")
+        if head.layout == "columns":
+            found.append(array.reshape(-1, rows).T)
+        elif head.layout == "grid" and grid is not None:
+            planes = array.reshape(grid.per_cell, -1, grid.height * grid.width)
+            found.append(planes.transpose(0, 2, 1).reshape(rows, -1))
+        else:
+            found.append(array.reshape(rows, -1))
+    return found
+
+
+def _box_values(head: Head) -> int:
+    return 4 * head.bins if head.decode == "distribution" else 4
+
+
+def _gather(
+    head: Head, outputs: Mapping[str, Array], names: Sequence[str], first: int, count: int, rows: Array
+) -> Array:
+    """Values `first` to `first + count` of these rows, whichever output they are in."""
+    parts = rows_of(head, outputs, names)
+    bounds = np.cumsum([0, *(len(part) for part in parts)])
+    chosen = [
+        part[rows[(rows >= start) & (rows < end)] - start, first : first + count]
+        for part, start, end in zip(parts, bounds[:-1], bounds[1:], strict=True)
+    ]
+    return np.concatenate(chosen)
+
+
+def _end_to_end(head: Head, outputs: Mapping[str, Array], size: Size, least: float) -> Candidates:
+    """Rows of box, score and class, as a network with its own NMS gives them."""
+    rows = outputs[head.boxes[0]].reshape(-1, outputs[head.boxes[0]].shape[-1])
+    scores = _probabilities(
+        rows[:, head.score_at].astype(np.float32), head.activation, "scores", head.boxes[0]
+    )
+    kept = np.flatnonzero(scores >= least)
+    boxes = decode_boxes(head, rows[kept, head.box_at : head.box_at + 4], kept, size)
+    return Candidates(kept, np.rint(rows[kept, head.score_at + 1]).astype(np.int64), scores[kept], boxes)
+
+
+def _probabilities(values: Array, activation: str, what: str, output: str) -> Array:
+    if activation == "sigmoid":
+        return sigmoid(values)
+    if values.size and not (values.min() >= -_ROUNDING and values.max() <= 1 + _ROUNDING):
+        raise ModelError(
+            f"the detector's {what} in '{output}' are {values.min():.3g}…{values.max():.3g}, not 0…1: "
+            "export the file again with --head"
+        )
+    return np.clip(values, 0, 1)
+
+
+_ROUNDING = 1e-3
+"""Half-precision and quantised networks leave 0…1 by this much."""
+
+
+def _softmax(best: Array, rows: Array) -> Array:
+    """The softmax of the value `best` of each row, [A], among all values of the row, [A,V]."""
+    most = rows.max(axis=1)
+    result: Array = np.exp(best - most) / np.exp(rows - most[:, None]).sum(axis=1)
+    return result
+
+
+def _power(values: Array, exponent: float) -> Array:
+    return values if exponent == 1 else values**exponent

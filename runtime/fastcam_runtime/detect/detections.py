@@ -1,0 +1,118 @@
+"""What a detector found in a frame, and the choice of what counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import FastcamError, ModelError
+from ..image import Array, Geometry
+from .decode import Candidates, find_candidates
+from .head import Head
+from .nms import keep_best
+
+MOST = 300
+"""Boxes of a frame at most."""
+
+
+@dataclass(frozen=True)
+class Detection:
+    """One object that a detector found."""
+
+    box: tuple[float, float, float, float]
+    """Left, top, right, bottom in pixels of the frame."""
+    label: str
+    score: float
+    """Its probability, 0…1."""
+    index: int
+    """Its class."""
+    row: int
+    """The row of the head that it came from; what `saliency_box` takes."""
+
+    def contains(self, x: float, y: float) -> bool:
+        """Whether a point of the frame is inside the box."""
+        left, top, right, bottom = self.box
+        return left <= x < right and top <= y < bottom
+
+    @property
+    def area(self) -> float:
+        left, top, right, bottom = self.box
+        return (right - left) * (bottom - top)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Which detections count."""
+
+    score: float = 0.25
+    """The lowest score."""
+    iou: float = 0.45
+    """Of two boxes of one class that overlap more, as intersection over union, the better one is kept."""
+    classes: tuple[int, ...] = ()
+    """Only these classes; empty for all."""
+
+    def __post_init__(self) -> None:
+        for name in ("score", "iou"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1:
+                raise FastcamError(f"--{name} {value:g}: a number from 0 to 1 is needed")
+
+
+def detect(
+    head: Head,
+    outputs: Mapping[str, Array],
+    geometry: Geometry,
+    labels: Sequence[str],
+    threshold: Threshold,
+) -> tuple[Detection, ...]:
+    """The detections of a frame, best first.
+
+    Args:
+        head: The head.
+        outputs: Its outputs for this frame, without the batch dimension.
+        geometry: How the frame was laid on the input.
+        labels: The names of the classes; a class without one is called by its number.
+        threshold: What counts.
+
+    Raises:
+        ModelError: The outputs do not fit the head.
+    """
+    found = find_candidates(head, outputs, geometry.input, threshold.score)
+    found = _of_classes(found, threshold.classes)
+    _check_place(found, geometry.input, head)
+    own_nms = head.layout == "end_to_end"
+    kept = keep_best(found.boxes, found.scores, found.classes, 1.0 if own_nms else threshold.iou, MOST)
+    boxes = geometry.to_frame(found.boxes[kept])
+    return tuple(
+        Detection(
+            (float(box[0]), float(box[1]), float(box[2]), float(box[3])),
+            labels[index] if index < len(labels) else str(index),
+            float(found.scores[k]),
+            index,
+            int(found.rows[k]),
+        )
+        for k, box in zip(kept, boxes, strict=True)
+        if (index := int(found.classes[k])) >= 0 and box[2] > box[0] and box[3] > box[1]
+    )
+
+
+def _of_classes(found: Candidates, classes: Sequence[int]) -> Candidates:
+    if not classes:
+        return found
+    kept = np.isin(found.classes, classes)
+    return Candidates(found.rows[kept], found.classes[kept], found.scores[kept], found.boxes[kept])
+
+
+def _check_place(found: Candidates, size: tuple[int, int], head: Head) -> None:
+    """Refuse boxes that are not in the picture: they are decoded in a wrong way."""
+    if not len(found.rows):
+        return
+    x, y = (found.boxes[:, k] + found.boxes[:, k + 2] for k in (0, 1))
+    inside = (x > -size[1]) & (x < 3 * size[1]) & (y > -size[0]) & (y < 3 * size[0])
+    if not np.isfinite(found.boxes).all() or not inside.any():
+        raise ModelError(
+            f"the detector's boxes in '{head.boxes[0]}' are outside the picture, so '{head.decode}' "
+            f"({head.unit}) is not how they are coded: export the file again with --head"
+        )

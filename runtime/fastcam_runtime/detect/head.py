@@ -1,0 +1,140 @@
+"""The head of a one-stage detector, as the file's metadata describes it.
+
+The exporter recognises it and writes it down; the runtime decodes with it. A head gives one row per anchor:
+a box, a score per class, and with some families an objectness. The rows run through the cells of one grid
+per stride, from the finest grid to the coarsest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ModelError, closest
+
+LAYOUTS = ("rows", "columns", "grid", "end_to_end")
+"""`rows` N×A×V, `columns` N×V×A, `grid` N×V×h×w per stride, `end_to_end` N×D×6 after an NMS of its own."""
+
+DECODINGS = (
+    "xyxy",
+    "cxcywh",
+    "yxyx",
+    "offsets",
+    "distances",
+    "distribution",
+    "anchors",
+    "priors",
+    "tanh",
+)
+"""How a box is coded; see `decode`."""
+
+UNITS = ("pixels", "fraction")
+"""Decoded boxes count pixels of the network's input, or parts of its width and height."""
+
+ACTIVATIONS = ("none", "sigmoid", "softmax")
+"""What the head's scores still need to be probabilities."""
+
+ORDERS = ("cells", "anchors")
+"""Whether the anchors of one cell stand together (h, w, k), or those of one kind (k, h, w)."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells of one stride."""
+
+    height: int
+    width: int
+    stride: float
+    """Pixels of the network's input from cell to cell."""
+    per_cell: int = 1
+    """Anchors in each cell."""
+
+    @property
+    def rows(self) -> int:
+        return self.height * self.width * self.per_cell
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where a detector's boxes and scores are, and what they still need.
+
+    `boxes`, `scores` and `objectness` name outputs: one for all rows, or one per grid. `*_at` is the first
+    of their values in a row.
+    """
+
+    layout: str
+    classes: int
+    boxes: tuple[str, ...]
+    scores: tuple[str, ...]
+    objectness: tuple[str, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    """From fine to coarse; empty where the rows belong to no cells."""
+    box_at: int = 0
+    score_at: int = 5
+    objectness_at: int = 4
+    decode: str = "cxcywh"
+    unit: str = "pixels"
+    bins: int = 0
+    """Values per side of a box that is coded as a `distribution`."""
+    centre: float = 0.5
+    """Where in its cell a box of `distances` is anchored: 0.5 in the middle, 0 at the upper left."""
+    order: str = "cells"
+    activation: str = "none"
+    objectness_activation: str = "none"
+    powers: tuple[float, float] = (1.0, 1.0)
+    """The score is objectness to the first power times class probability to the second."""
+    anchors: tuple[tuple[float, ...], ...] = ()
+    """Width, height, width, height… of the anchors of a cell, for each grid, in pixels."""
+    variances: tuple[float, float] = (0.1, 0.2)
+    """Of `priors`: what the offsets and the logarithms of the sizes are multiplied by."""
+    family: str = ""
+    why: str = ""
+    """How it was recognised, in words."""
+
+    def __post_init__(self) -> None:
+        for field, known in (
+            ("layout", LAYOUTS),
+            ("decode", DECODINGS),
+            ("unit", UNITS),
+            ("order", ORDERS),
+            ("activation", ACTIVATIONS),
+            ("objectness_activation", ACTIVATIONS[:2]),
+        ):
+            value = getattr(self, field)
+            if value not in known:
+                raise ModelError(
+                    f"detector head: {field} is {value!r}, not one of {', '.join(known)}"
+                    f"{closest(str(value), known)}"
+                )
+        if self.decode in ("anchors", "priors") and len(self.anchors) != len(self.grids):
+            raise ModelError(
+                f"detector head: boxes coded by {self.decode} need anchors for {len(self.grids)} grids"
+            )
+        if self.decode == "distribution" and self.bins < 2:
+            raise ModelError("detector head: boxes coded as a distribution need bins")
+
+    @property
+    def rows(self) -> int:
+        return sum(grid.rows for grid in self.grids)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Every output that decoding reads, each once."""
+        return tuple(dict.fromkeys((*self.scores, *self.objectness, *self.boxes)))
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Head:
+        """Read what `dataclasses.asdict` gave; keys of a newer writer are passed over."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        values = {key: _tuples(value) for key, value in fields.items() if key in known}
+        sides = {field.name for field in dataclasses.fields(Grid)}
+        values["grids"] = tuple(
+            Grid(**{k: v for k, v in grid.items() if k in sides}) for grid in fields.get("grids", ())
+        )
+        return cls(**values)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
