@@ -81,7 +81,7 @@ class Network:
         return ImageInput(self.ends.image.name or "", self.ends.layout, self.ends.channels, height, width)
 
     def run(self, preprocess: Preprocess, resize: str) -> dict[str, np.ndarray]:
-        """The outputs for a photo, by name."""
+        """The outputs for a photo, by name, without the batch dimension."""
         assert self.ends.image.dtype is not None
         dtype = self.ends.image.dtype.numpy()
         own = PREPROCESS["raw255"] if dtype == np.uint8 else preprocess
@@ -89,7 +89,7 @@ class Network:
         assert photo is not None
         tensor, _ = Preprocessor(self.image, own, resize, dtype, self.ends.shape[0])(photo)
         names = [value.name or "" for value in self.model.graph.outputs]
-        return observe(self.model, self.ends, names, self.folder, tensor)
+        return strip_batch(observe(self.model, self.ends, names, self.folder, tensor), self.ends.shape[0])
 
 
 def may_be_detector(model: ir.Model, ends: Ends) -> bool:
@@ -163,7 +163,7 @@ def _check(network: Network, found: Recognised) -> None:
         )
     preprocess, resize = (family.preprocess, family.resize) if family else (PREPROCESS["unit"], "stretch")
     size = network.ends.size
-    outputs = strip_batch(network.run(preprocess, resize))
+    outputs = network.run(preprocess, resize)
     try:
         rows = find_candidates(head, outputs, size, 0.0)
     except FastcamError as error:

@@ -72,10 +72,10 @@ def grid_of_one(rows: int, size: tuple[int, int]) -> Grid | None:
     return found[0] if found else None
 
 
-def strip_batch(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The float outputs of a run of one picture without their batch dimension."""
+def strip_batch(arrays: Mapping[str, np.ndarray], batch: int = 1) -> dict[str, np.ndarray]:
+    """The float outputs of a run for its first picture, without their batch dimension."""
     return {
-        name: array[0] if array.ndim > 2 and len(array) == 1 else array
+        name: array[0] if array.ndim > 2 and len(array) == batch else array
         for name, array in arrays.items()
         if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.ndim >= 2
     }

@@ -9,7 +9,7 @@ from fastcam_runtime.detect.head import Grid, Head
 from fastcam_runtime.errors import FastcamError
 
 from .coding import are_probabilities, box_coding, sum_to_one
-from .outputs import Rows, as_grid, as_rows, grid_of_one, grids_for, strip_batch
+from .outputs import Rows, as_grid, as_rows, grid_of_one, grids_for
 
 Size = tuple[int, int]
 Parts = Callable[[int], tuple[Grid, ...]]
@@ -24,12 +24,12 @@ class NoHeadError(FastcamError):
 
 
 def recognise(
-    arrays: Mapping[str, np.ndarray], size: Size, *, labels: int | None = None, parts: Parts | None = None
+    outputs: Mapping[str, np.ndarray], size: Size, *, labels: int | None = None, parts: Parts | None = None
 ) -> Head:
     """The head behind the outputs of one run.
 
     Args:
-        arrays: Every output of the network for one picture, by name.
+        outputs: Every output of the network for one picture, by name, without the batch dimension.
         size: Height and width of its input.
         labels: How many class names the file has, if any: this settles how many values are classes.
         parts: Looks into the graph for grids with different numbers of anchors.
@@ -37,7 +37,6 @@ def recognise(
     Raises:
         NoHeadError: The outputs are not those of a known head.
     """
-    outputs = strip_batch(arrays)
     seen = _Seen(outputs, size, labels, parts or (lambda rows: ()))
     for look in (_per_stride, _separate, _dense, _one_grid, _end_to_end):
         head = look(seen)
@@ -166,6 +165,8 @@ def _stride(rows: Rows) -> float:
 def _separate(seen: _Seen) -> Head | None:
     """Scores N×A×C and boxes N×A×4: SSD, UltraFace, RetinaNet-like."""
     for boxes in (rows for rows in seen.rows if rows.width == 4 and rows.layout == "rows"):
+        if sum_to_one(boxes.values):
+            continue  # three classes and a background
         others = [r for r in seen.rows if r.count == boxes.count and r is not boxes and r.layout == "rows"]
         if not others:
             continue
@@ -176,7 +177,8 @@ def _separate(seen: _Seen) -> Head | None:
         coding = box_coding(boxes.values, grids)
         background = sum_to_one(scores.values) and scores.width > 1
         least = int(background)
-        column = int(scores.values.mean(axis=0).argmax()) if background else -1
+        first, last = scores.values[:, 0].mean(), scores.values[:, -1].mean()
+        column = 0 if first >= last else scores.width - 1  # most rows show no object
         activation = (
             "none" if are_probabilities(scores.values) else "softmax" if scores.width > 1 else "sigmoid"
         )

@@ -1,0 +1,125 @@
+"""Heads of every family are recognised from one run, and what does not fit is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from fastcam_export import GraftError, export, graft
+from fastcam_export.detect.recognise import NoHeadError, recognise
+from fastcam_runtime.contract import METADATA_KEY, Metadata
+from support.tiny_detector import CLASSES, SIZE, TinyDetector, export_tiny
+
+EXPECTED = {
+    "yolox": ("rows", "offsets", "pixels", 1, True),
+    "yolov8": ("columns", "cxcywh", "pixels", 1, False),
+    "yolov5": ("rows", "cxcywh", "pixels", 3, True),
+    "ssd": ("rows", "xyxy", "fraction", 1, False),
+    "per_stride": ("rows", "distances", "pixels", 1, False),
+    "end_to_end": ("end_to_end", "xyxy", "pixels", 0, False),
+}
+
+
+def outputs_of(layout: str) -> dict[str, np.ndarray]:
+    torch.manual_seed(1)
+    with torch.no_grad():
+        found = TinyDetector(layout)(torch.rand(1, 3, SIZE, SIZE))
+    found = found if isinstance(found, tuple) else (found,)
+    return {f"out{k}": value[0].numpy() for k, value in enumerate(found)}
+
+
+@pytest.mark.parametrize("layout", EXPECTED)
+def test_each_layout_is_recognised(layout: str) -> None:
+    head = recognise(outputs_of(layout), (SIZE, SIZE), labels=CLASSES)
+    kind, decode, unit, anchors, objectness = EXPECTED[layout]
+    assert (head.layout, head.decode, head.unit) == (kind, decode, unit)
+    assert {grid.per_cell for grid in head.grids} == ({anchors} if anchors else set())
+    assert bool(head.objectness) == objectness
+    assert head.classes == CLASSES
+
+
+def test_anchors_that_stand_together_are_told_from_those_of_one_kind() -> None:
+    together = outputs_of("yolov5")
+    apart = recognise(together, (SIZE, SIZE), labels=CLASSES)
+    assert apart.order == "anchors"
+    rows, start = [], 0
+    for side in (12, 6, 3):
+        part = together["out0"][start : start + 3 * side * side]
+        rows.append(part.reshape(3, side * side, -1).transpose(1, 0, 2).reshape(part.shape))
+        start += 3 * side * side
+    head = recognise({"out0": np.concatenate(rows)}, (SIZE, SIZE), labels=CLASSES)
+    assert head.order == "cells"
+
+
+def test_scores_without_their_sigmoid_are_logits() -> None:
+    arrays = outputs_of("yolov8")
+    values = arrays["out0"]
+    values[4:] = np.log(values[4:] / (1 - values[4:]))
+    head = recognise(arrays, (SIZE, SIZE), labels=CLASSES)
+    assert head.activation == "sigmoid"
+
+
+def test_the_file_names_decide_between_objectness_and_a_class() -> None:
+    arrays = {"out0": outputs_of("yolox")["out0"]}
+    assert recognise(arrays, (SIZE, SIZE), labels=4).objectness == ()
+    assert recognise(arrays, (SIZE, SIZE), labels=3).objectness == ("out0",)
+
+
+def test_rows_that_do_not_add_up_are_named() -> None:
+    arrays = {"out0": outputs_of("yolox")["out0"][:-1]}
+    with pytest.raises(NoHeadError, match=r"the 188 rows of 'out0' are not the cells of strides"):
+        recognise(arrays, (SIZE, SIZE))
+
+
+def test_raw_grids_ask_for_their_anchors() -> None:
+    arrays = {f"head{s}": np.zeros((3 * 85, 96 // s, 96 // s), np.float32) for s in (8, 16, 32)}
+    with pytest.raises(NoHeadError, match=r"3 anchors with 80 classes.*--head"):
+        recognise(arrays, (SIZE, SIZE))
+
+
+@pytest.fixture(scope="module")
+def yolox(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tiny") / "yolox.onnx"
+    export_tiny("yolox", str(path))
+    return path
+
+
+def test_an_export_describes_the_head_and_feeds_it_as_its_family(yolox: Path, tmp_path: Path) -> None:
+    metadata = export(yolox, tmp_path / "out.onnx", labels=["red", "green", "blue"]).metadata
+    assert metadata.detector is not None
+    assert (metadata.detector.family, metadata.resize) == ("yolox", "letterbox")
+    assert (metadata.preprocess.order, metadata.preprocess.pad, metadata.preprocess.placement) == (
+        "BGR",
+        114,
+        "corner",
+    )
+    assert Metadata.from_json(metadata.to_json()) == metadata
+
+
+def test_what_the_user_says_stays(yolox: Path) -> None:
+    proto = graft(yolox, head={"powers": [0.5, 0.5]}, preprocess="unit", resize="stretch")
+    metadata = Metadata.from_json({p.key: p.value for p in proto.metadata_props}[METADATA_KEY])
+    assert metadata.detector is not None
+    assert (metadata.detector.powers, metadata.resize, metadata.preprocess.order) == (
+        (0.5, 0.5),
+        "stretch",
+        "RGB",
+    )
+
+
+def test_without_a_head_the_map_still_works_and_class_maps_are_refused(yolox: Path) -> None:
+    names = [output.name for output in graft(yolox, head="none").graph.output]
+    assert names[1:] == ["saliency_map"]
+    with pytest.raises(GraftError, match="no class map"):
+        graft(yolox, head="none", outputs="cam")
+
+
+def test_a_head_that_does_not_fit_fails_with_one_line(yolox: Path) -> None:
+    with pytest.raises(GraftError, match=r"--head does not fit: .*outside the picture"):
+        graft(yolox, head={"decode": "xyxy", "unit": "fraction", "box_at": 1})
+    with pytest.raises(GraftError, match=r"no head named 'yolx'; closest: yolox"):
+        graft(yolox, head="yolx")
+    with pytest.raises(GraftError, match=r"head has no key 'decoding'; closest: decode"):
+        graft(yolox, head={"decoding": "xyxy"})
