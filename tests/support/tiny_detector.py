@@ -1,7 +1,7 @@
 """A small one-stage detector in torch, with the outputs of each family of heads.
 
-Its class scores follow the colours of the picture: class 0 is red, 1 green, 2 blue. A coloured square on black
-is found by the cells that it covers.
+Its class scores follow the colours of the picture: class 0 is red, 1 green, 2 blue. A coloured square on
+black is found by the cells that it covers.
 """
 
 from __future__ import annotations

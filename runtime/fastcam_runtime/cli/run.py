@@ -10,15 +10,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import cv2
 
-from ..classes import find_class
-from ..detect.detections import Threshold
 from ..draw import colormaps
 from ..draw.caption import PLACES, answer
 from ..draw.contour import parse_share
@@ -42,6 +39,7 @@ from ..sources.ordered import PICTURES_PER_SECOND
 from ..sources.registry import KINDS as SOURCE_KINDS
 from ..uri_kinds import usage_lines
 from .arguments import parse_size, refuse_below_one
+from .box_options import add_box_options, only_classes, read_threshold
 from .output_paths import check_json_path, refuse_overwriting, write_json
 from .signals import handled
 
@@ -122,16 +120,7 @@ def add_parser(commands: Any) -> None:
         "--legend", action="store_true", help="draw a colour bar; LOVI has one with its caption"
     )
     show.add_argument("--contour", metavar="SHARE", help="outline the brightest share of the map, e.g. 10%%")
-    boxes = parser.add_argument_group("boxes of a detector")
-    boxes.add_argument("--score", type=float, default=Threshold.score, metavar="S", help="least score (0.25)")
-    boxes.add_argument(
-        "--iou",
-        type=float,
-        default=Threshold.iou,
-        metavar="I",
-        help="overlap of two boxes of one object (0.45)",
-    )
-    boxes.add_argument("--classes", metavar="NAMES", help="only these classes, e.g. person,dog")
+    add_box_options(parser)
     frames = parser.add_argument_group("frames")
     frames.add_argument(
         "--size", type=parse_size, metavar="WxH", help="frame size, e.g. 640x480 (the source's own)"
@@ -188,13 +177,13 @@ def run(args: argparse.Namespace) -> int:
     overlay = Overlay(
         args.colormap, args.alpha, args.blend, compiled=args.compiled, contour=contour, steady=STEADY
     )
-    threshold = Threshold(args.score, args.iou)
+    threshold = read_threshold(args)
     options = LoopOptions(args.every, args.smooth, args.frames, args.caption, args.legend)
     SourceOptions(args.size, args.fps, args.flip, args.loop)  # refuses what is out of range, before a load
     model = Model(args.model, threads=args.threads, provider=args.provider, compiled=args.compiled)
     shown = output_of(args.view, model, of_class=args.class_choice is not None)
     explainer = Explainer.of(model, [shown])
-    explainer.threshold = replace(threshold, classes=_detected_classes(args.classes, explainer))
+    explainer.threshold = only_classes(threshold, args.classes, explainer)
     controls = Controls(
         available_views(model),
         args.view,
@@ -246,15 +235,6 @@ def run(args: argparse.Namespace) -> int:
             )
             _tell(args, report, whole=whole)
     return 0
-
-
-def _detected_classes(names: str | None, explainer: Explainer) -> tuple[int, ...]:
-    if names is None:
-        return ()
-    head = explainer.metadata.detector
-    if head is None:
-        raise FastcamError(f"--classes needs a detector, and {explainer.model.path} is none that is known")
-    return tuple(find_class(name, explainer.labels, head.classes) for name in names.split(","))
 
 
 def _default_output() -> str:

@@ -8,7 +8,7 @@ from functools import cache
 
 import cv2
 
-from ..draw.caption import Lettering, plain
+from ..draw.lettering import Lettering, plain
 from ..image import Array
 from .detections import Detection
 

@@ -185,9 +185,9 @@ def test_wrong_descriptions_fail_with_one_line() -> None:
         find_candidates(head, {"out": rows[:-1]}, SIZE, 0.2)
     with pytest.raises(ModelError, match=r"scores in 'out' are .* not 0…1"):
         find_candidates(replace(head, score_at=0, classes=4), {"out": rows}, SIZE, 0.2)
+    far = rows.copy()
+    far[:, :2] += 1e4
     with pytest.raises(ModelError, match=r"boxes in 'out' are outside the picture"):
-        far = rows.copy()
-        far[:, :2] += 1e4
         detect(head, {"out": far}, Geometry.lay(SIZE, SIZE, "stretch"), (), Threshold())
     with pytest.raises(ModelError, match="decode is 'cxcy'"):
         replace(head, decode="cxcy")
