@@ -67,12 +67,14 @@ class Ops:
             result = getattr(self, op_type)(x, axes=list(axes), keepdims=keep)
         return result
 
-    def split(self, x: ir.Value, parts: int, axis: int, sizes: ir.Value | None = None) -> Sequence[ir.Value]:
-        """Parts along `axis`, of these `sizes` or equal: then opset 18 and newer want their number."""
-        if sizes is not None:
-            return self._tape.op_multi_out("Split", [x, sizes], {"axis": axis}, num_outputs=parts)
-        attributes = {"axis": axis, **({"num_outputs": parts} if self.opset >= 18 else {})}
-        return self._tape.op_multi_out("Split", [x], attributes, num_outputs=parts)
+    def split(self, x: ir.Value, sizes: Sequence[int], axis: int) -> Sequence[ir.Value]:
+        """Parts of these `sizes` along `axis`.
+
+        The sizes are always written: to onnxruntime's common-subexpression elimination, two Split nodes of
+        one tensor that differ only in their number of outputs are the same node.
+        """
+        inputs = [x, self.const(list(sizes))]
+        return self._tape.op_multi_out("Split", inputs, {"axis": axis}, num_outputs=len(sizes))
 
 
 def last_first(record: Callable[[int, _T], ir.Value], values: Sequence[_T]) -> list[ir.Value]:

@@ -52,7 +52,7 @@ def free_positions(op: Ops, length: ir.Value, size: ir.Value) -> ir.Value:
 
 def hat(op: Ops, position: ir.Value, j: ir.Value | np.ndarray, axis: int) -> ir.Value:
     """max(0, 1 − |p − j|), with p as integer part and fraction along `axis`."""
-    floor, fraction = op.split(position, 2, axis=axis)
+    floor, fraction = op.split(position, [1, 1], axis=axis)
     # floor − j is exact, so the fraction keeps its digits on large maps too.
     return op.Relu(op.Sub(1.0, op.Abs(op.Add(op.Sub(floor, j), fraction))))
 

@@ -44,8 +44,8 @@ def combine(*, opset: int, sizes: Sequence[Size], size: Size, weights: Sequence[
     widths = constants["lengths"][:, 1].tolist()
 
     def body(op: Ops, *inputs: ir.Value) -> ir.Value:
-        *values, weight, lengths, rows, columns = inputs
-        matrices = _column_matrices(op, widths, weight, lengths, columns)
+        *values, weight, _, rows, columns = inputs
+        matrices = _column_matrices(op, widths, weight, columns)
         return bands.product(op, rows, _stack(op, values, matrices))
 
     function = make_function("CombineScales", opset, [*maps, *constants], body, output="C", doc=_DOC)
@@ -53,14 +53,14 @@ def combine(*, opset: int, sizes: Sequence[Size], size: Size, weights: Sequence[
 
 
 def _column_matrices(
-    op: Ops, widths: Sequence[int], weights: ir.Value, lengths: ir.Value, columns: ir.Value
+    op: Ops, widths: Sequence[int], weights: ir.Value, columns: ir.Value
 ) -> Sequence[ir.Value]:
     """weight·C of every map, [w,W], from their positions [K,2,W]. Made at once: it is done at every load."""
     scale = np.repeat(np.arange(len(widths)), widths)
     column = np.concatenate([np.arange(width, dtype=np.float32) for width in widths])
     stacked = hat(op, op.Gather(columns, scale), column[:, None, None], axis=1)
     weighted = op.Mul(op.Squeeze(stacked, [1]), op.Unsqueeze(op.Gather(weights, scale), [1]))
-    return op.split(weighted, len(widths), axis=0, sizes=op.Gather(lengths, 1, axis=1))
+    return op.split(weighted, widths, axis=0)
 
 
 def _free_body(op: Ops, *inputs: ir.Value) -> ir.Value:

@@ -98,15 +98,17 @@ def smoe(
         if scheme.by_turns:
             m = op.Add(mean(op, y, given), epsilon)
             parts: Sequence[ir.Value] = _parts(
-                op, op.Reshape(y, [0, 0, -1]), given["indices"], epsilon, scheme.parts
+                op, op.Reshape(y, [0, 0, -1]), given["indices"], epsilon, _equal(channels, scheme.parts)
             )
         else:
             y = op.Add(y, epsilon)
             m = mean(op, y, given)
-            parts = op.split(op.Reshape(y, [0, 0, -1]), scheme.parts, axis=1)
+            parts = op.split(op.Reshape(y, [0, 0, -1]), _equal(channels, scheme.parts), axis=1)
         root = _root(op, parts, scheme)
+        left = channels // scheme.parts
         for _ in range(scheme.halvings):
-            root = op.Sqrt(op.Mul(*op.split(root, 2, axis=1)))
+            root = op.Sqrt(op.Mul(*op.split(root, _equal(left, 2), axis=1)))
+            left //= 2
         ratio = op.Div(root, _power(op, m, scheme))
         d = op.ThresholdedRelu(op.MatMul(given["log_mean"], op.Log(ratio)), alpha=FLOOR)
         return op.Reshape(op.Mul(m, d), given.get("shape") or op.Gather(op.Shape(x), [0, 2, 3]))
@@ -174,13 +176,19 @@ def _corrected_mean(op: Ops, y: ir.Value, given: Mapping[str, ir.Value]) -> ir.V
     return op.Add(m, _mean(op, op.Sub(op.Reshape(y, [0, 0, -1]), m), given))
 
 
-def _parts(op: Ops, flat: ir.Value, indices: ir.Value, epsilon: ir.Value, count: int) -> list[ir.Value]:
+def _parts(
+    op: Ops, flat: ir.Value, indices: ir.Value, epsilon: ir.Value, sizes: Sequence[int]
+) -> list[ir.Value]:
     """Parts of the channels, each with ε added, from [N,C,HW] and the channels' indices.
 
     Split would copy the whole tensor before its first part is used, and onnxruntime makes a Split of Slices.
     """
-    parts = op.split(indices, count, axis=0)
+    parts = op.split(indices, sizes, axis=0)
     return [op.Add(op.Gather(flat, part, axis=1), epsilon) for part in parts]
+
+
+def _equal(length: int, parts: int) -> list[int]:
+    return [length // parts] * parts
 
 
 def _root(op: Ops, parts: Sequence[ir.Value], scheme: _Scheme) -> ir.Value:
