@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from fastcam_runtime import SinkError
 from fastcam_runtime.cli.main import main
+from fastcam_runtime.draw.caption import row_height
 from fastcam_runtime.sinks import Status
 from fastcam_runtime.sinks.json_lines import JsonLines
 from support.shared_data import shared
@@ -61,14 +62,14 @@ def test_a_real_clip(graft: Path, tmp_path: Path) -> None:
     assert main(["run", str(graft), str(clip), str(out), "--frames", "20", "--size", "320x180"]) == 0
     frames = frames_of(out)
     assert len(frames) == 20
-    assert frames[0].shape == (180, 320, 3)
+    assert frames[0].shape == (180 + row_height(180, 320), 320, 3)  # the caption is below
 
 
 def test_several_outputs_and_a_photo(graft: Path, tmp_path: Path) -> None:
     photo, one, folder = tmp_path / "photo.png", tmp_path / "one.png", tmp_path / "many"
     cv2.imwrite(str(photo), np.full((50, 70, 3), (0, 200, 0), np.uint8))
     assert main(["run", str(graft), str(photo), str(one), f"{folder}/", "null://", "--class", "blu"]) == 0
-    assert cv2.imread(str(one)).shape == (50, 70, 3)
+    assert cv2.imread(str(one)).shape == (50 + row_height(50, 70), 70, 3)  # the caption is below
     assert [path.name for path in folder.iterdir()] == ["photo.jpg"]
 
 
@@ -211,7 +212,8 @@ def test_pictures_of_different_sizes(graft: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert main(["run", str(graft), str(tmp_path / "in"), f"{out}/", "--every", "2", "--smooth", "0.5"]) == 0
     pictures = [cv2.imread(str(path)) for path in sorted(out.iterdir())]
-    assert [picture.shape[:2] for picture in pictures] == sizes
+    with_caption = [(height + row_height(height, width), width) for height, width in sizes]
+    assert [picture.shape[:2] for picture in pictures] == with_caption
 
 
 def test_a_name_that_is_no_utf8(graft: Path, tmp_path: Path) -> None:
