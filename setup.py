@@ -76,7 +76,14 @@ setup(
     },
     package_data={
         "fastcam_models": ["*.onnx", "*.txt", "README.md"],
-        "fastcam_runtime": ["py.typed", "**/*.html", "**/*.jpg", "sources/clip/README.md"],
+        "fastcam_runtime": [
+            "py.typed",
+            "**/*.html",
+            "**/*.css",
+            "**/*.js",
+            "**/*.jpg",
+            "sources/clip/README.md",
+        ],
         "fastcam_export": ["py.typed"],
         "fastcam_web": [f"**/*.{kind}" for kind in WEB_FILES],
     },

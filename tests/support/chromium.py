@@ -165,13 +165,17 @@ class Tab:
         """Type into what has the focus."""
         self._browser.call("Input.insertText", self._session, text=text)
 
-    def press_enter(self) -> None:
+    def press(self, key: str, code: int, text: str = "") -> None:
+        """Press and release a key, e.g. `ArrowDown` of code 40."""
         for kind in ("keyDown", "keyUp"):
             self._browser.call(
                 "Input.dispatchKeyEvent",
                 self._session,
                 type=kind,
-                key="Enter",
-                text="\r",
-                windowsVirtualKeyCode=13,
+                key=key,
+                text=text,
+                windowsVirtualKeyCode=code,
             )
+
+    def press_enter(self) -> None:
+        self.press("Enter", 13, "\r")

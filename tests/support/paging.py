@@ -9,31 +9,49 @@ import threading
 
 import cv2
 import numpy as np
+from fastcam_runtime.classes import Prediction
 from fastcam_runtime.errors import FastcamError
-from fastcam_runtime.live.controls import Controls
+from fastcam_runtime.live.controls import Controls, Look
+from fastcam_runtime.live.metrics import LoopMetrics
 from fastcam_runtime.sinks import Status, open_sink
+from fastcam_runtime.sinks.kept_folder import KeptFolder
 from fastcam_runtime.sinks.live_page.page import LivePage
 
 COLOURS = {"overlay": (0, 0, 255), "map": (0, 255, 0), "side": (255, 0, 0)}
 """What the stand-in of the loop draws for each view, blue-green-red."""
 
 
+LABELS = ("concatenated", "wild cat", "catfish", "dog", "tabby", "crane", "crane", "tiger cat")
+
+
 def check_class(text: str) -> None:
-    if text not in ("tabby", "281"):
+    if text not in ("tabby", "281", "catfish", "6"):
         raise FastcamError(f"no class {text!r}; closest: tabby")
 
 
 class Loop:
     """Stands in for the loop: writes a picture of the view's colour, over and over, in its own thread."""
 
-    def __init__(self, uri: str = "http://:0", token: str | None = None) -> None:
-        self.controls = Controls(tuple(COLOURS), check_class=check_class)
-        self.sink = open_sink(uri, fps=30, controls=self.controls, token=token)
+    def __init__(
+        self, uri: str = "http://:0", token: str | None = None, kept: KeptFolder | None = None
+    ) -> None:
+        self.controls = Controls(
+            tuple(COLOURS),
+            check_class=check_class,
+            labels=LABELS,
+            look=Look("inferno", 0.9),
+            colormaps=("inferno", "gray"),
+        )
+        self.metrics = LoopMetrics()
+        self.sink = open_sink(
+            uri, fps=30, controls=self.controls, token=token, real_time=True, metrics=self.metrics, kept=kept
+        )
         assert isinstance(self.sink, LivePage)
         self.url = self.sink.url
         self.port = int(self.url.rstrip("/").rpartition(":")[2])
         self.written = 0
         self.size = (640, 480)
+        self.top: tuple[Prediction, ...] = ()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
@@ -43,7 +61,14 @@ class Loop:
             picture = cv2.add(noise, np.full_like(noise, COLOURS[self.controls.view]))
             latency = {"capture": 1.5, "inference": 20.25, "sink": float("nan")}
             status = Status(
-                self.written, "<b>cat & dog</b>", 0.875, 24.5, latency, self.controls.view, dropped=3
+                self.written,
+                "<b>cat & dog</b>",
+                0.875,
+                24.5,
+                latency,
+                self.controls.view,
+                dropped=3,
+                top=self.top,
             )
             self.sink.write(picture, status)
             self.written += 1

@@ -17,14 +17,15 @@ from typing import Any
 import cv2
 
 from ..draw import colormaps
-from ..draw.caption import PLACES, answer
+from ..draw.caption import PLACES
 from ..draw.contour import parse_share
 from ..draw.overlay import BLENDS, DEFAULT_BLEND, STEADY, Overlay
 from ..draw.views import VIEWS, available_views, output_of
 from ..errors import FastcamError
 from ..explainer import Explainer
-from ..live.controls import Controls
+from ..live.controls import Controls, Look
 from ..live.loop import Loop, LoopOptions
+from ..live.metrics import LoopMetrics
 from ..live.report import RunReport
 from ..measure import system
 from ..model.grafted import Model
@@ -40,7 +41,9 @@ from ..sources.registry import KINDS as SOURCE_KINDS
 from ..uri_kinds import usage_lines
 from .arguments import parse_size, refuse_below_one
 from .box_options import add_box_options, only_classes, read_threshold
-from .output_paths import check_json_path, refuse_overwriting, write_json
+from .keep_options import add_keep_options, kept_folder
+from .output_paths import check_json_path, refuse_overwriting
+from .run_summary import tell_run
 from .signals import handled
 
 logger = logging.getLogger(__name__)
@@ -48,7 +51,6 @@ logger = logging.getLogger(__name__)
 _DEFAULT_FPS = 30.0
 _PHOTOS_FPS = 1.0
 """Frame rates of a recording if the source has none."""
-_LONGEST_LABEL = 80
 
 _DESCRIPTION = f"""\
 Show where a network looks, on a camera, a stream, a video or pictures.
@@ -157,6 +159,7 @@ def add_parser(commands: Any) -> None:
         help="append one line of JSON per frame to FILE, or to standard output, while it runs: number, time, "
         "class, score, the best five, regions of the map, latency",
     )
+    add_keep_options(parser)
     parser.add_argument("--token", help="password of the live page (default: $FASTCAM_TOKEN)")
 
 
@@ -190,7 +193,12 @@ def run(args: argparse.Namespace) -> int:
         class_choice=args.class_choice,
         check_class=explainer.class_index,
         has_classes=model.has_class_maps,
+        labels=explainer.labels,
+        look=Look(args.colormap, BLENDS[args.blend] if args.alpha is None else args.alpha),
+        colormaps=colormaps.COLORMAPS,
     )
+    metrics = LoopMetrics()
+    kept = kept_folder(args)
     logger.info("%s", model.describe())
     if args.every > 1:
         model.session([])
@@ -217,13 +225,15 @@ def run(args: argparse.Namespace) -> int:
                     controls=controls,
                     token=args.token,
                     real_time=source.live,
+                    metrics=metrics,
+                    kept=kept,
                 )
             )
             for uri in outputs
         ]
         if args.jsonl is not None:
             sinks.append(opened.enter_context(JsonLines(args.jsonl)))
-        loop = Loop(explainer, source, sinks, controls, overlay, options)
+        loop = Loop(explainer, source, sinks, controls, overlay, options, metrics)
         rss = system.rss_bytes()
         whole = False
         try:
@@ -233,7 +243,7 @@ def run(args: argparse.Namespace) -> int:
             report = RunReport(
                 loop.metrics, source, (rss, system.rss_bytes()), _setup(args, explainer), loop.last
             )
-            _tell(args, report, whole=whole)
+            tell_run(args, report, whole=whole)
     return 0
 
 
@@ -254,30 +264,6 @@ def _setup(args: argparse.Namespace, explainer: Explainer) -> dict[str, object]:
         "every": args.every,
         "runs_on": explainer.model.describe(),
     }
-
-
-def _tell(args: argparse.Namespace, report: RunReport, *, whole: bool) -> None:
-    # The file comes first: printing fails if the reader of the terminal output has gone.
-    if args.json is not None:
-        write_json(args.json, report.as_dict())
-    last = report.last
-    # Standard output may be for lines of JSON only.
-    out = sys.stderr if args.jsonl == STDOUT else sys.stdout
-    if report.metrics.frames == 1 and last is not None:
-        if not whole:  # no picture was finished
-            return
-        where = ", ".join(uri for uri in args.outputs if "://" not in uri) or without_password(args.input)
-        network = last.latency["preprocess"] + last.latency["inference"]
-        told = [answer(_printable(last.label), last.score), f"{network:.0f} ms (first run)"]
-        print(f"{where}: {', '.join(filter(None, told))}", file=out, flush=True)
-    elif report.metrics.frames:
-        print(report.text(), file=out, flush=True)
-
-
-def _printable(label: str) -> str:
-    """A label as a terminal can take it: on one line, without control characters, not too long."""
-    plain = "".join(c if c.isprintable() else "?" for c in label)
-    return plain if len(plain) <= _LONGEST_LABEL else plain[: _LONGEST_LABEL - 1] + "…"
 
 
 @contextmanager

@@ -58,17 +58,22 @@ class Overlay:
             raise FastcamError(f"alpha is {alpha}, not between 0 and 1")
         if blend not in BLENDS:
             raise FastcamError(f"no blend {blend!r}; one of {', '.join(BLENDS)}{closest(blend, BLENDS)}")
-        self.colormap = colormap
         self._blend = blend
         self._contour = contour
-        self._alpha = BLENDS[blend] if alpha is None else alpha
-        self._colours = _packed(colormaps.table(colormap))
-        self._keep, self._add = _weights(colormaps.table(colormap), self._alpha, blend == "focus")
+        self.restyle(colormap, BLENDS[blend] if alpha is None else alpha)
         self._compiled = compiled
         self._contrast = Contrast(steady)
         self._heat: Array = np.zeros((0, 0, 3), np.uint8)
         self._picture = self._heat
         self._seen: object = None
+
+    def restyle(self, colormap: str, alpha: float) -> None:
+        """Draw in other colours and with another opacity from now on."""
+        table = colormaps.table(colormap)
+        self.colormap = colormap
+        self._alpha = alpha
+        self._colours = _packed(table)
+        self._keep, self._add = _weights(table, alpha, self._blend == "focus")
 
     def reset(self) -> None:
         """Forget the contrast of the maps so far: the next ones are about something else."""

@@ -63,6 +63,10 @@ class Renderer:
         self._shown: tuple[str, str | None] | None = None
         self._canvas: Array = np.zeros((0, 0, 3), np.uint8)
 
+    def restyle(self, colormap: str, alpha: float) -> None:
+        """Draw in other colours and with another opacity from now on."""
+        self._overlay.restyle(colormap, alpha)
+
     def draw(
         self, frame: Array, explanation: Explanation, view: str, class_choice: str | None, fps: float | None
     ) -> Array:

@@ -13,12 +13,27 @@ class ControlError(FastcamError):
     """The model does not have the requested view or class."""
 
 
+class Look(NamedTuple):
+    """How maps are drawn over frames."""
+
+    colormap: str
+    alpha: float
+    """The opacity of the map, 0…1."""
+
+
 class Choice(NamedTuple):
     """What the user wants to see of a frame."""
 
     view: str
     class_choice: str | None
     """A class as it was typed; None is the class with the highest score."""
+    look: Look | None = None
+    """None: as the overlay was made."""
+
+    @property
+    def subject(self) -> tuple[str, str | None]:
+        """What the network has to compute: the view and the class."""
+        return self.view, self.class_choice
 
 
 class Controls:
@@ -33,6 +48,9 @@ class Controls:
         check_class: Called with a class name or index as typed; raises `FastcamError` if there is no
             such class.
         has_classes: Whether a class can be chosen at all.
+        labels: The labels of the classes, for lists to choose from.
+        look: The initial colours and opacity; None if they cannot be changed.
+        colormaps: The colour maps that can be chosen.
 
     Example:
         >>> controls = Controls(("overlay", "map"))
@@ -49,11 +67,17 @@ class Controls:
         class_choice: str | None = None,
         check_class: Callable[[str], object] | None = None,
         has_classes: bool = True,
+        labels: Sequence[str] = (),
+        look: Look | None = None,
+        colormaps: Sequence[str] = (),
     ) -> None:
         if not views:
             raise ControlError("there is no view to choose from")
         self.views = tuple(views)
         self.has_classes = has_classes
+        self.labels = tuple(labels)
+        self.colormaps = tuple(colormaps)
+        self._look = look
         self.stop = threading.Event()
         self._changed = threading.Condition()
         self._version = 0
@@ -78,8 +102,13 @@ class Controls:
 
     @property
     def choice(self) -> Choice:
-        """The view and the class."""
-        return Choice(self._view, self._class_choice)
+        """The view, the class and the look."""
+        return Choice(self._view, self._class_choice, self._look)
+
+    @property
+    def look(self) -> Look | None:
+        """Colours and opacity; None if they cannot be changed."""
+        return self._look
 
     @property
     def paused(self) -> bool:
@@ -100,6 +129,24 @@ class Controls:
         """Raise `FastcamError` if there is no such class; None and blank text mean the highest score."""
         if choice and choice.strip() and self._check_class is not None:
             self._check_class(choice.strip())
+
+    def check_look(self, colormap: str | None = None, alpha: float | None = None) -> Look | None:
+        """The look with these changes; raise `ControlError` if there is no such one."""
+        if colormap is None and alpha is None:
+            return self._look
+        if self._look is None:
+            raise ControlError("colours and opacity cannot be changed here")
+        if colormap is not None and colormap not in self.colormaps:
+            raise ControlError(f"no colour map {colormap!r}; one of {', '.join(self.colormaps)}")
+        if alpha is not None and not 0 <= alpha <= 1:
+            raise ControlError(f"alpha is {alpha}, not between 0 and 1")
+        return Look(colormap or self._look.colormap, self._look.alpha if alpha is None else float(alpha))
+
+    def set_look(self, colormap: str | None = None, alpha: float | None = None) -> None:
+        """Choose colours, opacity or both."""
+        with self._changed:
+            self._look = self.check_look(colormap, alpha)
+            self._notify()
 
     def set_view(self, view: str) -> None:
         """Choose a view by its name."""

@@ -108,7 +108,7 @@ class Loop:
         self._read_delay = ReadDelay()
         self._maps: Mapping[str, Array] = {}
         """The latest maps."""
-        self._explained: Choice | None = None
+        self._explained: tuple[str, str | None] | None = None
         """What the latest frame was explained for."""
         self._error: BaseException | None = None
 
@@ -184,7 +184,7 @@ class Loop:
             self._hold(last, choice)
 
     def _explain(self, read: Read, choice: Choice, *, with_maps: bool, again: bool = False) -> Result:
-        view, of_class = choice
+        view, of_class = choice.subject
         model = self._explainer.model
         outputs = [views.output_of(view, model, of_class=of_class is not None)] if with_maps else []
         classes = [of_class] if of_class is not None else None
@@ -192,7 +192,7 @@ class Loop:
         if with_maps:
             self._maps = explanation.maps
         explanation = replace(explanation, maps=self._maps)
-        cold, self._explained = choice != self._explained, choice
+        cold, self._explained = choice.subject != self._explained, choice.subject
         return Result(read, explanation, choice, again, cold)
 
     def _give(self, result: Result) -> bool:

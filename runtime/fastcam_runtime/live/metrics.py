@@ -31,6 +31,19 @@ _ALL_STAGES = (*STAGES[:3], DETECT, *STAGES[3:])
 _RECENT = 30
 """How many pictures the recent rate is computed over."""
 HISTORY_SECONDS = 120
+SILENT_SECONDS = 3.0
+SILENT_PICTURES = 3
+"""A source counts as silent after both this time and this many frame periods without a picture."""
+
+
+def overdue(age: float, fps: float | None) -> int | None:
+    """Whole seconds since the latest picture if several more should have come since then; else None.
+
+    Args:
+        age: Seconds since the latest picture.
+        fps: Recent pictures per second; None where a rate has no meaning.
+    """
+    return int(age) if fps and age > max(SILENT_SECONDS, SILENT_PICTURES / fps) else None
 
 
 class Samples:
@@ -112,6 +125,8 @@ class LoopMetrics:
     skipped: int = 0
     reconnects: int = 0
     """The source's counts."""
+    latest: Mapping[str, float] = field(default_factory=dict)
+    """The milliseconds of the latest picture: work by stage, waiting, and both together as `end to end`."""
     history: deque[int] = field(default_factory=lambda: deque(maxlen=HISTORY_SECONDS))
     """Pictures in each of the last full seconds, the latest at the end."""
     _written: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT), repr=False)
@@ -132,13 +147,16 @@ class LoopMetrics:
         Args:
             durations: Milliseconds for each of the `STAGES` but the last two.
             end_to_end: The age of its frame now, in milliseconds.
-            waited: The part of `durations` in which nobody worked on the frame.
+            waited: The part of `capture` in which nobody worked on the frame.
             label: The most likely class.
             cold: Keep the latencies apart.
         """
         work = sum(durations.values()) - waited
         totals = {"waiting": max(0.0, end_to_end - work), "end to end": end_to_end}
         (self.cold if cold else self.stages).add({**durations, **totals})
+        if waited:  # as a part of the waiting it is no work
+            durations = {stage: value for stage, value in durations.items() if stage != "capture"}
+        self.latest = {**durations, **totals}
         self.frames += 1
         if label is not None:
             self.classes[label] += 1
@@ -175,6 +193,11 @@ class LoopMetrics:
     def age(self) -> float | None:
         """Seconds since the latest picture; None before the first one."""
         return time.monotonic() - self._written[-1] if self._written else None
+
+    @property
+    def silent_seconds(self) -> int | None:
+        """Whole seconds without a picture if several are overdue, as when a camera is lost; else None."""
+        return None if self.age is None else overdue(self.age, self.recent_fps)
 
     def _pass_to(self, second: int) -> None:
         """Note the seconds that are over."""

@@ -17,7 +17,7 @@ from ..image import Image
 from ..sinks import Sink, Status
 from ..sinks.atomic import write_whole
 from ..sources import Frame, Source
-from .controls import Choice, Controls
+from .controls import Choice, Controls, Look
 from .metrics import LoopMetrics
 from .pause import Pause, State
 
@@ -59,7 +59,7 @@ class Presenter:
         sinks: Where pictures go.
         controls: Requests for a snapshot.
         pause: Tells whether the screens take new pictures.
-        renderer: Makes the pictures.
+        renderer: Makes the pictures, in the colours that the controls tell.
         metrics: Counts them.
     """
 
@@ -76,6 +76,7 @@ class Presenter:
         self._controls = controls
         self._pause = pause
         self._renderer = renderer
+        self._look: Look | None = None
         self._screens = [sink for sink in sinks if sink.interactive]
         self._records = [sink for sink in sinks if not sink.interactive]
         self._on_screen: Image | None = None
@@ -88,7 +89,10 @@ class Presenter:
         started = time.perf_counter()
         explanation, frame = result.explanation, result.read.frame
         fps = None if self._source.stills else self.metrics.recent_fps
-        picture = self._renderer.draw(frame.image, explanation, *result.choice, fps)
+        if result.choice.look not in (None, self._look):
+            self._look = result.choice.look
+            self._renderer.restyle(*self._look)
+        picture = self._renderer.draw(frame.image, explanation, *result.choice.subject, fps)
         drawn = time.perf_counter()
         durations = {
             "capture": result.read.age,

@@ -13,7 +13,9 @@ from ..classes import Prediction
 from ..explanation import Explanation
 from ..image import Image
 from ..live.controls import Controls
+from ..live.metrics import LoopMetrics
 from ..uri_kinds import UriKind
+from .kept_folder import KeptFolder
 
 _Self = TypeVar("_Self", bound="Sink")
 
@@ -105,6 +107,8 @@ class SinkOptions:
     controls: Controls
     token: str | None = None
     real_time: bool = False
+    metrics: LoopMetrics = field(default_factory=LoopMetrics)
+    kept: KeptFolder | None = None
 
 
 @dataclass(frozen=True)

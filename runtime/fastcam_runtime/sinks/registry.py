@@ -7,8 +7,10 @@ from pathlib import Path
 
 from ..errors import SinkError, closest
 from ..live.controls import Controls
+from ..live.metrics import LoopMetrics
 from .base import Sink, SinkKind, SinkOptions
 from .images import FOLDER, IMAGE, NUMBERED
+from .kept_folder import KeptFolder
 from .live_page import PAGE
 from .null import NULL
 from .video import VIDEO
@@ -19,7 +21,14 @@ KINDS: tuple[SinkKind, ...] = (WINDOW, FOLDER, NUMBERED, VIDEO, IMAGE, PAGE, NUL
 
 
 def open_sink(
-    uri: str, *, fps: float, controls: Controls, token: str | None = None, real_time: bool = False
+    uri: str,
+    *,
+    fps: float,
+    controls: Controls,
+    token: str | None = None,
+    real_time: bool = False,
+    metrics: LoopMetrics | None = None,
+    kept: KeptFolder | None = None,
 ) -> Sink:
     """Open what `uri` names.
 
@@ -31,6 +40,8 @@ def open_sink(
             it off the command line.
         real_time: The source is live: repeat or drop pictures so that a recorded video plays in real time.
             Otherwise every picture is recorded once.
+        metrics: What the loop counts, for a live page to show.
+        kept: Where the record button of a live page writes to; None for no such button.
 
     Raises:
         SinkError: There is no such sink, or it cannot be written to.
@@ -39,7 +50,9 @@ def open_sink(
         raise SinkError("the output is empty")
     for kind in KINDS:
         if kind.accepts(uri):
-            return kind.open(uri, SinkOptions(fps, controls, token, real_time))
+            return kind.open(
+                uri, SinkOptions(fps, controls, token, real_time, metrics or LoopMetrics(), kept)
+            )
     raise SinkError(f"{uri}: {_complaint(uri)}")
 
 

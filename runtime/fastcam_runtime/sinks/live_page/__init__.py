@@ -9,11 +9,16 @@ from ..base import Sink, SinkKind, SinkOptions
 
 def open_page(uri: str, options: SinkOptions) -> Sink:
     """Open `http://[host]:port`."""
-    from .page import LivePage  # late, because most runs need no HTTP server
+    # Late, because most runs need no HTTP server.
+    from .page import LivePage
+    from .recorder import Recorder
 
     # An empty variable means no token; an empty --token is a mistake, and LivePage refuses it.
     token = os.environ.get("FASTCAM_TOKEN") or None if options.token is None else options.token
-    return LivePage(uri, options.controls, token)
+    recorder = None
+    if options.kept is not None:
+        recorder = Recorder(options.kept, options.fps, real_time=options.real_time)
+    return LivePage(uri, options.controls, token, metrics=options.metrics, recorder=recorder)
 
 
 PAGE = SinkKind(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 import socketserver
 import threading
 import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from ...errors import SinkError
@@ -18,6 +20,7 @@ logger = logging.getLogger(__name__)
 
 CONNECTIONS_LIMIT = 32
 SEND_SECONDS = 10.0
+_PIECE = 1 << 16
 _DRAIN_SECONDS = 0.5
 _DRAIN_BYTES = 65536
 """Limits on what is still read from a refused client, in total."""
@@ -55,6 +58,19 @@ def send(
     connection.settimeout(SEND_SECONDS)
     length = {"Content-Length": str(len(body))}
     connection.sendall(head(status, content_type, {**length, **(headers or {})}) + body)
+
+
+def send_file(connection: socket.socket, path: Path, content_type: str) -> None:
+    """Send a file as a download, piece by piece."""
+    with path.open("rb") as file:
+        fields = {
+            "Content-Length": str(os.fstat(file.fileno()).st_size),
+            "Content-Disposition": f'attachment; filename="{path.name}"',
+        }
+        connection.settimeout(SEND_SECONDS)
+        connection.sendall(head(HTTPStatus.OK, content_type, fields))
+        while piece := file.read(_PIECE):
+            connection.sendall(piece)
 
 
 class BoundedServer(socketserver.ThreadingTCPServer):

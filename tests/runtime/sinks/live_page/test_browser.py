@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.sinks import Status
 from fastcam_runtime.sinks.live_page.page import LivePage
-from support.chromium import Chromium, Tab, find_chromium
+from support.chromium import Chromium, Tab
 from support.paging import Loop
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    if find_chromium() is None:
-        pytest.skip("no Chromium to open the page in")
-    browser = Chromium(tmp_path_factory.mktemp("chromium") / "profile")
-    yield browser
-    browser.close()
 
 
 COLOUR = """(() => {

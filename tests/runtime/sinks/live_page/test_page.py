@@ -14,10 +14,10 @@ import pytest
 from fastcam_runtime.errors import SinkError
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.sinks import Status
-from fastcam_runtime.sinks.live_page import http_server
-from fastcam_runtime.sinks.live_page import page as live_page
+from fastcam_runtime.sinks.live_page import http_server, stream
 from fastcam_runtime.sinks.live_page.latest_frame import LatestFrame
 from fastcam_runtime.sinks.live_page.page import LivePage
+from fastcam_runtime.sinks.live_page.state import page_status
 from support.paging import Loop, receive_all, status_of
 from support.waiting import until
 
@@ -69,7 +69,7 @@ def test_stalled_viewer_slows_neither_the_loop_nor_the_others(loop: Loop) -> Non
 
 
 def test_viewer_that_stays_away_is_let_go(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_page, "SEND_SECONDS", 0.2)
+    monkeypatch.setattr(stream, "SEND_SECONDS", 0.2)
     stalled = Viewer(loop)
     until(lambda: not loop.sink._server._open)  # type: ignore[attr-defined]
     stalled.close()
@@ -96,7 +96,7 @@ def test_pictures_are_encoded_only_while_somebody_watches(monkeypatch: pytest.Mo
 
 
 def test_number_of_viewers_is_bounded_and_freed(loop: Loop) -> None:
-    viewers = [Viewer(loop) for _ in range(live_page.VIEWERS_LIMIT)]
+    viewers = [Viewer(loop) for _ in range(stream.VIEWERS_LIMIT)]
     assert {viewer.status for viewer in viewers} == {200}
     answer = loop.send(b"GET /stream.mjpg HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert status_of(answer) == 503
@@ -116,7 +116,7 @@ def test_number_of_viewers_is_bounded_and_freed(loop: Loop) -> None:
 def test_viewers_that_leave_before_the_first_picture_free_their_places(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(live_page, "_REPEAT_SECONDS", 0.1)
+    monkeypatch.setattr(stream, "_REPEAT_SECONDS", 0.1)
     sink = LivePage("http://:0", Controls(("overlay",)))
     address = ("127.0.0.1", int(sink.url.rstrip("/").rpartition(":")[2]))
     try:
@@ -218,7 +218,7 @@ def test_status_tells_that_no_more_pictures_come(
         controls.set_paused(paused)
         sink.write(np.zeros((4, 4, 3), np.uint8), Status(0, fps=fps))
         monkeypatch.setattr(LatestFrame, "age", age)
-        state = sink._state()
+        state = page_status(controls, sink._latest, sink._metrics, None)
         assert (state["silent"], state["fps"]) == (silent, fps if silent is None else None)
     finally:
         sink.close()
@@ -247,6 +247,10 @@ def test_controls_over_http(loop: Loop) -> None:
         ('{"stop": true}', "no control 'stop'"),
         ('{"class": 282}', "no class '282'; closest: tabby"),
         ('{"class": true}', "class cannot be true"),
+        ('{"alpha": 1.5}', "alpha is 1.5, not between 0 and 1"),
+        ('{"alpha": true}', "alpha cannot be true"),
+        ('{"colormap": "rainbow"}', "no colour map 'rainbow'; one of inferno"),
+        ('{"view": "map", "recording": true, "colormap": "rainbow"}', "no colour map 'rainbow'"),
         ('{"paused": "yes"}', 'paused cannot be "yes"'),
         ('{"paused": 1}', "paused cannot be 1"),
         ('{"view": ["map"]}', "view cannot be"),
@@ -294,7 +298,17 @@ def test_name_of_another_site_that_resolves_to_this_machine(loop: Loop) -> None:
 def test_token_is_asked_for_everywhere() -> None:
     loop = Loop(token="right-token")
     try:
-        for path in ("/", "/stream.mjpg", "/snapshot.jpg", "/status", "/nowhere"):
+        paths = (
+            "/",
+            "/page.js",
+            "/page.css",
+            "/stream.mjpg",
+            "/snapshot.jpg",
+            "/status",
+            "/choices",
+            "/nowhere",
+        )
+        for path in (*paths, "/recordings/20261118T025940-136Z.mp4"):
             assert loop.request("GET", path)[0].status == 401
             assert loop.request("GET", f"{path}?token=wrong-token")[0].status == 403
             assert (
@@ -330,14 +344,18 @@ def test_token_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_page_needs_nothing_from_elsewhere(loop: Loop) -> None:
-    response, content = loop.request("GET", "/")
-    page = content.decode()
-    assert "https://" not in page
-    assert page.count("http://") == page.count("http://www.w3.org/2000/svg")
-    policy = response.headers["Content-Security-Policy"]
-    assert policy.startswith("default-src 'none'; ")
-    assert "unsafe" not in policy
-    assert response.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    for path in ("/", "/page.css", "/page.js", "/class_box.js"):
+        response, content = loop.request("GET", path)
+        page = content.decode()
+        assert "https://" not in page
+        assert page.count("http://") == page.count("http://www.w3.org/2000/svg")
+        assert "<script>" not in page
+        assert "style=" not in page
+        policy = response.headers["Content-Security-Policy"]
+        assert policy.startswith("default-src 'none'; ")
+        assert "script-src 'self'; style-src 'self'; " in policy
+        assert "unsafe" not in policy
+        assert response.headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
 # Where it listens.
