@@ -11,6 +11,7 @@ import onnx
 from fastcam_runtime.contract import Metadata
 
 from .check import check
+from .deploy.deploying import deploy
 from .graft import graft_branch
 from .load import load
 from .options import Options
@@ -56,7 +57,7 @@ def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto
         return onnx.load(exported.path)
 
 
-def export(model: Any, target: str | Path, *, example: Any = None, **options: Any) -> Exported:
+def export(model: Any, target: str | Path, /, *, example: Any = None, **options: Any) -> Exported:
     """Graft a model and write it to `target`.
 
     An existing file is replaced only if it is an `.onnx`, and only by a checked new one.
@@ -77,6 +78,9 @@ def export(model: Any, target: str | Path, *, example: Any = None, **options: An
         # Free the model, which holds reference cycles: the check needs the memory for its sessions.
         gc.collect()
         check(original, files.model, result.metadata)
+        if wanted.target is not None or wanted.frame_input is not None:
+            result = replace(result, metadata=deploy(files.model, files.spare, result.metadata, wanted))
+            files.replace(files.spare)
         if wanted.prepared:
             result = replace(result, metadata=prepare(files.model, files.spare, result.metadata))
             files.replace(files.spare)

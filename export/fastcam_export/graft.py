@@ -12,6 +12,8 @@ from fastcam_runtime.contract import (
     CLASS_INPUT,
     DOMAIN,
     LOVI,
+    MAP_BYTES,
+    MAP_RGBA,
     METADATA_KEY,
     NODE_PREFIX,
     Metadata,
@@ -23,7 +25,7 @@ from onnx_ir.passes.common import InlinePass
 from .analysis.plan import Plan, plan
 from .analysis.taps import Tap
 from .authoring.branch import Branch
-from .authoring.map_size import read_map_size
+from .authoring.map_size import MapSize, read_map_size
 from .authoring.ops import last_first
 from .authoring.tap_input import pre_activation, read_tap
 from .errors import GraftError
@@ -32,6 +34,7 @@ from .metadata.describe import describe_graft
 from .method.approximate import Scales, first_channels, thin
 from .method.class_maps import class_activation, class_products
 from .method.combine import combine
+from .method.layer import byte_map, overlay_layer
 from .method.lovi import lovi
 from .method.normalize import normalize
 from .method.statistics import PRE_ACTIVATION, statistic
@@ -60,7 +63,8 @@ def graft_branch(source: Source, options: Options) -> Grafted:
     weights = scale_weights(options.weights, len(found.taps))
     scales = thin(found.taps, weights, options.channel_share if options.needs_scales else 1.0)
     names = output_names(tuple(options.outputs), len(scales.taps))
-    _refuse_taken_names(found.model, (*names, *((CLASS_INPUT,) if options.needs_class_maps else ())))
+    pixels = {"uint8": (MAP_BYTES,), "rgba": (MAP_RGBA,)}.get(options.map_output or "", ())
+    _refuse_taken_names(found.model, (*names, *pixels, *((CLASS_INPUT,) if options.needs_class_maps else ())))
     metadata = describe_graft(source, found, scales, options, names)
 
     branch = Branch(found.model, source.opset)
@@ -100,6 +104,8 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
         if by_class:
             by_class |= class_products(branch, options, combined, by_class["cam"])
 
+    if combined is not None and options.map_output:
+        _add_pixels(branch, combined, map_size, options.map_output)
     if combined is not None and "saliency_map" in asked:
         branch.output(combined, "saliency_map", map_size.map_shape, ir.DataType.FLOAT)
     if "scales" in asked:
@@ -112,6 +118,20 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
     for word, value in by_class.items():
         if word in asked:
             branch.output(value, f"saliency_{word}", (count, *map_size.dims), ir.DataType.FLOAT)
+
+
+def _add_pixels(branch: Branch, combined: ir.Value, map_size: MapSize, kind: str) -> None:
+    """The combined map as bytes or as an overlay layer, in an output of its own."""
+    height, width = map_size.size
+    if kind == "uint8":
+        value = branch.call(byte_map(opset=branch.opset), combined, name="map/uint8")
+        branch.output(value, MAP_BYTES, map_size.map_shape, ir.DataType.UINT8)
+        return
+    if height is None or width is None:
+        raise GraftError("map output rgba: the network's size is free; fix it with --input-shape")
+    step = overlay_layer(opset=branch.opset, height=height, width=width)
+    value = branch.call(step, combined, name="map/rgba")
+    branch.output(value, MAP_RGBA, (*map_size.map_shape, 4), ir.DataType.UINT8)
 
 
 def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Options) -> ir.Value:

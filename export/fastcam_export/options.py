@@ -15,9 +15,12 @@ from fastcam_runtime.contract import CLASS_OUTPUTS, OUTPUTS, RESIZE, Preprocess,
 from fastcam_runtime.errors import closest
 
 from .cam import CAM_METHODS
+from .deploy.frame_input import parse_frame
+from .deploy.targets import TARGETS
 from .detect.override import read_head
 from .errors import GraftError
 from .metadata.labels import class_names, read_labels
+from .method.layer import MAP_OUTPUTS
 from .method.normalize import NORMALIZATIONS
 from .method.statistics import COMPILED, STATISTICS, WITH_EPSILON
 
@@ -70,6 +73,12 @@ class Options:
     recognised."""
     inline: bool = False
     """Standard operators instead of `fastcam` functions, for runtimes without ONNX functions."""
+    target: str | None = None
+    """Only operators of the published list of one of `TARGETS`; implies `inline` and a required class."""
+    frame_input: str | None = None
+    """`HEIGHTxWIDTH` or `HEIGHTxWIDTHxRGBA`: the file takes the camera's uint8 frame and prepares it."""
+    map_output: str | None = None
+    """`uint8` or `rgba`: one more output with the combined map as bytes, or as a finished overlay layer."""
     prepared: bool = False
     """Optimised for the compiled kernels, this release of onnxruntime and this kind of processor: the
     cheapest form and the fastest to load. It runs nowhere else."""
@@ -83,6 +92,18 @@ class Options:
         _one_of("kind of class input", self.class_input, CLASS_INPUTS)
         if self.resize is not None:
             _one_of("resize", self.resize, RESIZE)
+        if self.map_output is not None:
+            _one_of("map output", self.map_output, MAP_OUTPUTS)
+        if self.frame_input is not None:
+            parse_frame(self.frame_input)
+        if self.target is not None:
+            _one_of("target", self.target, tuple(TARGETS))
+            object.__setattr__(self, "inline", True)
+            object.__setattr__(self, "class_input", "required")
+        if self.prepared and self.frame_input is not None:
+            raise GraftError(
+                "prepared and frame_input exclude each other: a prepared file is for the runtime"
+            )
         if self.inline and self.prepared:
             raise GraftError(
                 "inline and prepared exclude each other: a prepared file is for compiled kernels"

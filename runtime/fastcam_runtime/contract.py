@@ -35,6 +35,9 @@ ARGMAX = -1
 """The value of `saliency_class` that means: the class with the highest score."""
 
 SCALE_PREFIX = "saliency_scale_"
+MAP_BYTES = "saliency_map_uint8"
+MAP_RGBA = "saliency_map_rgba"
+"""Outputs of `--map-output`, for programs without a drawing of their own; the runtime does not read them."""
 
 OUTPUTS = ("saliency_map", "scales", "lovi", "cam", "fastcam", "nonclass")
 """The words that `fastcam export --outputs` takes; `saliency_map` is the default."""
@@ -123,6 +126,16 @@ class ImageInput:
 
 
 @dataclass(frozen=True)
+class FrameInput:
+    """The input of a file that prepares camera frames itself: uint8, height × width × channels, red first."""
+
+    name: str
+    height: int
+    width: int
+    channels: int
+
+
+@dataclass(frozen=True)
 class TapInfo:
     """One scale: the tapped tensor, its shape (null where free), and its weight in the combination."""
 
@@ -154,6 +167,8 @@ class Metadata:
     """What the maps leave out of the method to be cheaper, in words; empty if they are exact."""
     prepared: str = ""
     """The device that the file was laid out for: onnxruntime's release and the processor; empty for any."""
+    frame: FrameInput | None = None
+    """Set in a file that takes frames instead of the image input; `image` is then inside the graph."""
     version: int = FORMAT_VERSION
     detector: Head | None = None
     """Where a detector's boxes and scores are and how they are coded; None for any other network."""
@@ -161,8 +176,9 @@ class Metadata:
     def to_json(self) -> str:
         """The text for the file. What only some files need is left out of the others."""
         fields = dataclasses.asdict(self)
-        if self.detector is None:
-            del fields["detector"]
+        for key in ("detector", "frame"):
+            if fields[key] is None:
+                del fields[key]
         for key in ("pad", "placement"):
             if getattr(self.preprocess, key) == getattr(Preprocess, key):
                 del fields["preprocess"][key]
@@ -196,6 +212,8 @@ class Metadata:
             fields["preprocess"] = _build(Preprocess, fields["preprocess"])
             if fields.get("detector") is not None:
                 fields["detector"] = Head.from_fields(fields["detector"])
+            if fields.get("frame") is not None:
+                fields["frame"] = _build(FrameInput, fields["frame"])
             metadata: Metadata = _build(cls, fields)
         except ModelError:
             raise

@@ -57,7 +57,7 @@ export interface Metadata {
   scores_are: "logits" | "probabilities";
   taps: { name: string; shape: (number | null)[]; weight: number }[];
   outputs: string[];
-  preprocess: { order: "RGB" | "BGR" | "GRAY"; mean: number[]; std: number[] };
+  preprocess: { order: "RGB" | "BGR" | "GRAY"; mean: number[]; std: number[]; pad?: number; placement?: string };
   resize: "stretch" | "crop" | "letterbox";
   labels: string[];
   cam: string | null;

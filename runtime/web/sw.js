@@ -20,7 +20,7 @@ self.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = new URL(request.url);
   if (request.method !== "GET" || url.origin !== location.origin) return;
-  event.respondWith(answer(request, url).then(isolate));
+  event.respondWith(answer(event, url).then(isolate));
 });
 
 /** The page says when the network has started, so that the first visit is not slowed down by the rest. */
@@ -50,7 +50,8 @@ async function keepAll() {
   return offline.length;
 }
 
-async function answer(request, url) {
+async function answer(event, url) {
+  const { request } = event;
   const cache = await caches.open(NAME);
   // Whether there is a newer site, only the server knows.
   if (url.pathname.endsWith(`/${SITE}`)) {
@@ -60,7 +61,8 @@ async function answer(request, url) {
   const kept = await cache.match(key, { ignoreSearch: true });
   if (kept) return kept;
   const found = await fetch(request);
-  if (found.status === 200) await cache.put(request, found.clone());
+  // While the page reads it already.
+  if (found.status === 200) event.waitUntil(cache.put(request, found.clone()));
   return found;
 }
 

@@ -76,6 +76,11 @@ class Ops:
         inputs = [x, self.const(list(sizes))]
         return self._tape.op_multi_out("Split", inputs, {"axis": axis}, num_outputs=len(sizes))
 
+    def largest(self, x: ir.Value, count: int) -> ir.Value:
+        """The `count` largest values along the last axis, the largest first."""
+        k = self.const(np.array([count], np.int64))
+        return self._tape.op_multi_out("TopK", [x, k], {"axis": -1}, num_outputs=2)[0]
+
 
 def last_first(record: Callable[[int, _T], ir.Value], values: Sequence[_T]) -> list[ir.Value]:
     """`record(k, value)` for each value, in their order, recorded from the last one to the first.

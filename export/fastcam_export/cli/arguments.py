@@ -12,6 +12,8 @@ from fastcam_runtime.cli.arguments import add_analysis_options
 from fastcam_runtime.contract import OUTPUTS, PREPROCESS, RESIZE
 
 from ..cam import CAM_METHODS
+from ..deploy.targets import TARGETS
+from ..method.layer import MAP_OUTPUTS
 from ..method.normalize import NORMALIZATIONS
 from ..method.statistics import STATISTICS
 from ..method.weights import PRESETS
@@ -32,6 +34,15 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "preprocess": {"metavar": "P", "help": f"{' | '.join(PREPROCESS)} | JSON (default: imagenet)"},
     "resize": {"metavar": "R", "help": f"{' | '.join(RESIZE)} (default: stretch)"},
     "inline": {"action": "store_true", "help": "no ONNX functions, for runtimes that do not support them"},
+    "target": {"metavar": "NAME", "help": f"{' | '.join(TARGETS)}: only operators that it has"},
+    "frame_input": {
+        "metavar": "HxW[xRGBA]",
+        "help": "take the camera's uint8 frame of this size; resize and normalise in the graph",
+    },
+    "map_output": {
+        "metavar": "KIND",
+        "help": f"{' | '.join(MAP_OUTPUTS)}: the combined map as bytes too, or as an overlay layer",
+    },
     "prepared": {
         "action": "store_true",
         "help": "for this device only: usually the cheapest, and the fastest to load; runs on no other kind "

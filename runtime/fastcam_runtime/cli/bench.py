@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..errors import FastcamError
 from ..measure import paired as bench
 from ..model import providers
 from ..model.pruning import is_saliency_output
 from ..model.session import count_threads
 from ..text import format_table
+from ..web.browser import measure_in_browser
 from .output_paths import check_json_path, write_json
 
 logger = logging.getLogger(__name__)
@@ -20,12 +22,15 @@ logger = logging.getLogger(__name__)
 _WHICH = {"plain": ", without its maps", "grafted": ", with its maps"}
 """Two variants may come from the same file; a baseline is the file that the user named."""
 
+_COLUMNS = ("avg", "p50", "p90", "p95", "p99", "min", "max")
+
 _EXAMPLES = """\
 Without --baseline the file is compared with itself, its maps taken out.
 
 examples:
   fastcam bench model-fastcam.onnx --threads 1
   fastcam bench model-fastcam.onnx --baseline model.onnx --rounds 300 --json bench.json
+  fastcam bench model-fastcam.onnx --web
 """
 
 
@@ -48,6 +53,7 @@ def add_parser(commands: Any) -> None:
         "--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…"
     )
     parser.add_argument("--no-native", dest="compiled", action="store_false", help="no compiled kernels")
+    parser.add_argument("--web", action="store_true", help="in a browser without a window, in WebAssembly")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write everything, raw samples too, to FILE"
     )
@@ -57,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print the table, write the file."""
     if args.json is not None:
         check_json_path(args.json)
+    if args.web:
+        return _run_in_browser(args)
     options = bench.BenchOptions(args.threads, args.provider, args.rounds, args.compiled)
     variants = bench.open_variants(args.model, args.baseline, options)
     if len(variants) == 1 and variants[0].name == "grafted":
@@ -69,10 +77,25 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _text(report: dict[str, Any]) -> str:
-    columns = ("avg", "p50", "p90", "p95", "p99", "min", "max")
+def _run_in_browser(args: argparse.Namespace) -> int:
+    if args.baseline is not None:
+        raise FastcamError("--web cuts the plain network out of the file; it takes no --baseline")
+    report = measure_in_browser(args.model, args.rounds, args.threads)
     rows = [
-        [v["name"], *(f"{v['statistics_ms'][c]:.3f}" for c in columns), f"{v['load_ms']:.0f}"]
+        [v["name"], *(f"{v['statistics_ms'][column]:.3f}" for column in _COLUMNS)] for v in report["variants"]
+    ]
+    print(f"{report['cpu']}, {report['browser']}")
+    print(f"onnxruntime-web {report['onnxruntime_web']}, wasm, {count_threads(report['threads'])}")
+    print(format_table(["ms", *_COLUMNS], rows))
+    print(f"maps cost {_cost(report['difference_ms'], report['rounds'], frames=1)}")
+    if args.json is not None:
+        write_json(args.json, report)
+    return 0
+
+
+def _text(report: dict[str, Any]) -> str:
+    rows = [
+        [v["name"], *(f"{v['statistics_ms'][c]:.3f}" for c in _COLUMNS), f"{v['load_ms']:.0f}"]
         for v in report["variants"]
     ]
     frames = _frames(report["variants"][-1]["inputs"])
@@ -85,7 +108,7 @@ def _text(report: dict[str, Any]) -> str:
             f"{v['name']}: {v['file']}{_WHICH.get(v['name'], '')} (sha256 {v['sha256'][:12]})"
             for v in report["variants"]
         ),
-        format_table(["ms" if frames == 1 else f"ms per {frames} frames", *columns, "load"], rows),
+        format_table(["ms" if frames == 1 else f"ms per {frames} frames", *_COLUMNS, "load"], rows),
     ]
     if report["difference_ms"]:
         before, after = (any(map(is_saliency_output, v["outputs"])) for v in report["variants"])

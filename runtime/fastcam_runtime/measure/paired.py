@@ -64,15 +64,20 @@ class Variant:
         self.cpu_samples.append(1e3 * (time.process_time() - cpu_started))
 
     def statistics(self) -> dict[str, float]:
-        """Average, percentiles, minimum and maximum, in milliseconds."""
-        values = np.array(self.samples)
-        percentiles = {f"p{q}": float(np.percentile(values, q)) for q in (50, 90, 95, 99)}
-        return {
-            "avg": float(values.mean()),
-            **percentiles,
-            "min": float(values.min()),
-            "max": float(values.max()),
-        }
+        """See the function `statistics`."""
+        return statistics(self.samples)
+
+
+def statistics(samples: Sequence[float]) -> dict[str, float]:
+    """Average, percentiles, minimum and maximum, in the unit of the samples."""
+    values = np.array(samples)
+    percentiles = {f"p{q}": float(np.percentile(values, q)) for q in (50, 90, 95, 99)}
+    return {
+        "avg": float(values.mean()),
+        **percentiles,
+        "min": float(values.min()),
+        "max": float(values.max()),
+    }
 
 
 @dataclass(frozen=True)

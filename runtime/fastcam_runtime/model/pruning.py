@@ -10,7 +10,18 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..contract import CAM, CLASS_INPUT, FASTCAM, LOVI, MAP, NODE_PREFIX, NONCLASS, SCALE_PREFIX
+from ..contract import (
+    CAM,
+    CLASS_INPUT,
+    FASTCAM,
+    LOVI,
+    MAP,
+    MAP_BYTES,
+    MAP_RGBA,
+    NODE_PREFIX,
+    NONCLASS,
+    SCALE_PREFIX,
+)
 from ..errors import ModelError
 from .file import (
     GRAPH_INITIALIZER,
@@ -33,7 +44,9 @@ _TENSOR_NAME = 8
 def is_saliency_output(name: str) -> bool:
     """Whether this is the name of a saliency output in a grafted file."""
     scale = name.removeprefix(SCALE_PREFIX)
-    return name in (MAP, LOVI, CAM, FASTCAM, NONCLASS) or (scale != name and scale.isdigit())
+    return name in (MAP, MAP_BYTES, MAP_RGBA, LOVI, CAM, FASTCAM, NONCLASS) or (
+        scale != name and scale.isdigit()
+    )
 
 
 def cut(model: bytes | memoryview, keep: Collection[str] = ()) -> bytes:

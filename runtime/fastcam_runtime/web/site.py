@@ -48,11 +48,11 @@ def check_model(path: Path) -> Summary:
         raise ModelError(f"{path} has no saliency maps yet; add them with: fastcam export {path}")
     if file.weights:
         raise ModelError(f"{path} keeps weights in {file.weights[0]}; the page needs them in one file")
-    prepared = Metadata.of_file(path, text).prepared
-    if prepared:
-        raise ModelError(
-            f"{path} was prepared for {prepared}, and nothing else; export it without --prepared"
-        )
+    metadata = Metadata.of_file(path, text)
+    if metadata.prepared:
+        raise ModelError(f"{path} was prepared for {metadata.prepared}; export it without --prepared")
+    if metadata.frame is not None:
+        raise ModelError(f"{path} prepares frames itself; the page needs one without --frame-input")
     return file
 
 

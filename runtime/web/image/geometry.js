@@ -15,13 +15,17 @@
  * @param {[number, number]} frame
  * @param {[number, number]} input
  * @param {"stretch" | "crop" | "letterbox"} resize
+ * @param {string} placement Where a letterboxed frame lies: `centre`, or `corner`, the upper left.
  * @returns {Geometry}
  */
-export function lay(frame, input, resize) {
+export function lay(frame, input, resize, placement = "centre") {
   let seen = { x: 0, y: 0, width: frame[1], height: frame[0] };
   let placed = { x: 0, y: 0, width: input[1], height: input[0] };
   if (resize === "crop") seen = centred(fit(input, frame), frame);
-  else if (resize === "letterbox") placed = centred(fit(frame, input), input);
+  else if (resize === "letterbox") {
+    placed = centred(fit(frame, input), input);
+    if (placement === "corner") placed = { ...placed, x: 0, y: 0 };
+  }
   return { frame, input, seen, placed };
 }
 

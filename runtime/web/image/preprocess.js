@@ -51,11 +51,13 @@ export class Preprocessor {
    */
   prepare(picture, size) {
     const { height, width } = this.metadata.image;
-    this.geometry = lay([picture.height, picture.width], [height, width], this.metadata.resize);
+    const { pad = null, placement = "centre" } = this.metadata.preprocess;
+    this.geometry = lay([picture.height, picture.width], [height, width], this.metadata.resize, placement);
     const { seen, placed } = this.geometry;
     this.shrink = new Shrink([seen.height, seen.width], [placed.height, placed.width]);
     this.size = size;
     this.tensor.fill(0);
+    if (pad !== null) this.fill(new Uint8Array(4 * width * height).fill(pad), { x: 0, y: 0, width, height });
   }
 
   /** @param {Pixels} picture */

@@ -19,7 +19,7 @@ const METADATA_KEY = "fastcam";
 
 export const MAP = "saliency_map", CLASS_INPUT = "saliency_class", SCALE_PREFIX = "saliency_scale_";
 export const CLASS_MAPS = ["saliency_cam", "saliency_fastcam", "saliency_nonclass"];
-const MAPS = [MAP, "saliency_lovi", ...CLASS_MAPS];
+const MAPS = [MAP, `${MAP}_uint8`, `${MAP}_rgba`, "saliency_lovi", ...CLASS_MAPS];
 
 /**
  * @typedef {{name: string, type: string, shape: (number | null)[]}} Value A free dimension is null.
@@ -27,7 +27,7 @@ const MAPS = [MAP, "saliency_lovi", ...CLASS_MAPS];
  *   inputs: Value[], outputs: Value[], metadata: Map<string, string>,
  *   initializers: Set<string>, quantized: boolean, externalWeights: boolean,
  * }} Summary
- * @typedef {{order: "RGB" | "BGR" | "GRAY", mean: number[], std: number[]}} Preprocess
+ * @typedef {{order: "RGB" | "BGR" | "GRAY", mean: number[], std: number[], pad?: number, placement?: string}} Preprocess
  * @typedef {{name: string, layout: string, channels: number, height: number, width: number}} ImageInput
  * @typedef {{name: string, shape: (number | null)[], weight: number}} Tap
  * @typedef {{

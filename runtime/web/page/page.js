@@ -86,6 +86,7 @@ class Page {
         const source = this.source;
         if (!source || document.hidden) break;
         const frame = await source.next();
+        if (!frame) break;
         if (source !== this.source) frame.close();
         else await this.explain(frame);
       } while (this.source?.live && !this.paused);

@@ -6,7 +6,7 @@ import { cameraError, whyNoCamera } from "./refusals.js";
 const LONGEST_SIDE = 2048;
 
 /**
- * @typedef {{live: boolean, next: () => Promise<ImageBitmap>, close: () => void}} Source
+ * @typedef {{live: boolean, next: () => Promise<ImageBitmap | null>, close: () => void}} Source
  *   `live`: there is always a newer frame; otherwise there is one picture.
  */
 
@@ -50,18 +50,24 @@ export class Camera {
   constructor(video, facing) {
     this.video = video;
     this.facing = facing;
+    this.closed = false;
+    /** Ends the wait for a frame. */
+    this.wake = () => {};
   }
 
-  /** Waits for a frame that was not given out yet. */
+  /** Waits for a frame that was not given out yet; null if the camera was closed meanwhile. */
   async next() {
     await new Promise((resolve) => {
+      this.wake = () => resolve(undefined);
       if ("requestVideoFrameCallback" in this.video) this.video.requestVideoFrameCallback(resolve);
       else requestAnimationFrame(resolve);
     });
-    return createImageBitmap(this.video);
+    return this.closed ? null : createImageBitmap(this.video);
   }
 
   close() {
+    this.closed = true;
+    this.wake();
     const stream = /** @type {MediaStream | null} */ (this.video.srcObject);
     stream?.getTracks().forEach((track) => track.stop());
     this.video.srcObject = null;

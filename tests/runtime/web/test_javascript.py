@@ -44,6 +44,13 @@ def test_preprocessing_equals_opencv_bit_by_bit(size: tuple[int, int], resize: s
     check_preprocessing(noise(*size), image, contract.PREPROCESS["imagenet"], resize, "float32", tmp_path)
 
 
+@pytest.mark.parametrize("placement", ["centre", "corner"])
+def test_letterbox_bars_of_a_given_gray(placement: str, tmp_path: Path) -> None:
+    image = ImageInput("image", "NCHW", 3, 112, 96)
+    order = Preprocess("BGR", (0.0, 1.0, 2.0), (1.0, 2.0, 3.0), 114, placement)
+    check_preprocessing(noise(90, 320), image, order, "letterbox", "float32", tmp_path)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "uint8"])
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 def test_preprocessing_in_every_layout_and_type(dtype: str, layout: str, tmp_path: Path) -> None:

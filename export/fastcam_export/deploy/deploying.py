@@ -1,0 +1,81 @@
+"""Turn a checked grafted file into one for another program, and compare the two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import onnxruntime as ort
+from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, Metadata
+from fastcam_runtime.errors import first_line
+from fastcam_runtime.preprocess import Preprocessor
+
+from ..errors import GraftError
+from ..load.onnx_file import external_files
+from ..options import Options
+from .frame_input import parse_frame, take_frames
+from .retarget import retarget
+
+TOLERANCE = 1e-4
+"""Largest difference that other operators may make in a map."""
+
+
+def deploy(grafted: Path, target: Path, metadata: Metadata, options: Options) -> Metadata:
+    """Write the model to `target` in the form that the options ask for.
+
+    Returns:
+        The metadata of the new file.
+
+    Raises:
+        GraftError: It cannot be written so, or its maps differ.
+    """
+    proto = onnx.load(grafted, load_external_data=False)
+    if external_files(proto):
+        raise GraftError("--target and --frame-input need a model that holds its weights itself")
+    if options.target is not None:
+        proto = retarget(proto, options.target)
+        _compare(grafted, proto, metadata)
+    if options.frame_input is not None:
+        model = ir.from_proto(proto)
+        metadata = take_frames(model, metadata, parse_frame(options.frame_input))
+        proto = ir.to_proto(model)
+        _run(proto.SerializeToString(), {metadata.frame.name: _frame(metadata)})  # type: ignore[union-attr]
+    onnx.save(proto, target)
+    return metadata
+
+
+def _frame(metadata: Metadata) -> np.ndarray:
+    assert metadata.frame is not None
+    shape = (metadata.frame.height, metadata.frame.width, metadata.frame.channels)
+    return np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+
+
+def _compare(grafted: Path, proto: onnx.ModelProto, metadata: Metadata) -> None:
+    """Refuse another form whose maps are not those of the grafted file, on a smooth random picture."""
+    kinds = {value.name: value.type.tensor_type.elem_type for value in proto.graph.input}
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(kinds[metadata.image.name])
+    blocks = np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    tensor, _ = Preprocessor(metadata.image, metadata.preprocess, dtype=dtype)(blocks)
+    feeds = {metadata.image.name: tensor}
+    before, after = _run(grafted, feeds), _run(proto.SerializeToString(), feeds)
+    for name in metadata.outputs:
+        apart = float(np.abs(before[name].astype(np.float64) - after[name]).max())
+        if not apart <= TOLERANCE * (255 if before[name].dtype == np.uint8 else 1):
+            raise GraftError(f"this form of {name} differs by {apart:.2g} from the exact one")
+
+
+def _run(model: Path | bytes, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = ort.InferenceSession(
+            str(model) if isinstance(model, Path) else model, options, providers=["CPUExecutionProvider"]
+        )
+        if any(value.name == CLASS_INPUT for value in session.get_inputs()):
+            feeds = {**feeds, CLASS_INPUT: np.array([ARGMAX], np.int64)}
+        names = [value.name for value in session.get_outputs()]
+        return dict(zip(names, session.run(None, feeds), strict=True))
+    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
+        raise GraftError(f"the deployed form does not run: {first_line(error)}") from error

@@ -1,0 +1,265 @@
+"""The page in a real browser."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from fastcam_runtime import Explainer
+from fastcam_runtime.web.server import SiteServer
+from support.chromium import Chromium, Tab
+from support.sites import FAKE_CAMERA, GRANTED, wait_ready
+
+pytestmark = pytest.mark.browser
+
+ANSWER = "document.getElementById('picture').answer"
+PATIENCE = 180.0
+
+FRAME_AND_MAP = """(() => {
+  const { image, maps } = document.getElementById("picture").answer;
+  const canvas = new OffscreenCanvas(image.width, image.height), context = canvas.getContext("2d");
+  context.drawImage(image, 0, 0);
+  const text = (bytes) => {
+    let all = "";
+    for (const byte of bytes) all += String.fromCharCode(byte);
+    return btoa(all);
+  };
+  const [[name, map]] = Object.entries(maps);
+  return { width: image.width, height: image.height, name,
+    frame: text(context.getImageData(0, 0, image.width, image.height).data),
+    map: text(new Uint8Array(map.data.buffer, map.data.byteOffset, map.data.byteLength)) };
+})()"""
+
+PIXELS = """(() => {
+  const canvas = document.getElementById("picture");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let all = "";
+  for (let i = 0; i < data.length; i += 4) all += String.fromCharCode(data[i], data[i + 1], data[i + 2]);
+  return { width: canvas.width, height: canvas.height, data: btoa(all) };
+})()"""
+
+
+def click(tab: Tab, name: str) -> None:
+    tab.evaluate(f"document.querySelector({name!r}).click()")
+
+
+def text(tab: Tab, name: str) -> str:
+    return str(tab.evaluate(f"document.getElementById({name!r}).innerText"))
+
+
+def shown(tab: Tab) -> np.ndarray:
+    """The picture on the page, RGB."""
+    pixels = tab.evaluate(PIXELS)
+    data = np.frombuffer(base64.b64decode(pixels["data"]), np.uint8)
+    return data.reshape(pixels["height"], pixels["width"], 3).astype(int)
+
+
+def explained(tab: Tab) -> tuple[np.ndarray, str, np.ndarray]:
+    """The frame (BGR), the name of its map, and the map."""
+    found = tab.evaluate(FRAME_AND_MAP)
+    frame = np.frombuffer(base64.b64decode(found["frame"]), np.uint8)
+    frame = frame.reshape(found["height"], found["width"], 4)
+    kind = np.uint8 if found["name"] == "saliency_lovi" else np.float32
+    return (
+        cv2.cvtColor(frame, cv2.COLOR_RGBA2BGR),
+        found["name"],
+        np.frombuffer(base64.b64decode(found["map"]), kind),
+    )
+
+
+def again(tab: Tab, what: str) -> None:
+    """Do something that makes the page explain its picture anew, and wait for the answer."""
+    tab.evaluate(f"{ANSWER}.seen = true")
+    tab.evaluate(what)
+    tab.wait(f"!{ANSWER}.seen", PATIENCE)
+
+
+def test_camera_label_map_views_class_pause_and_offline(
+    cat_site: Path, cat_clip: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
+) -> None:
+    server = serve(cat_site)
+    url = f"http://127.0.0.1:{server.port}/"
+    browser = browse(FAKE_CAMERA, GRANTED, f"--use-file-for-fake-video-capture={cat_clip}")
+    tab = browser.open(url)
+    wait_ready(tab)
+    # The service worker has brought the headers that threads need.
+    assert tab.evaluate("crossOriginIsolated") is True
+
+    click(tab, "#camera")
+    tab.wait(ANSWER, PATIENCE)
+    assert text(tab, "label") == "Egyptian cat"
+    assert tab.evaluate("document.querySelectorAll('#top li').length") == 5
+    click(tab, "#pause")
+    tab.wait("!document.getElementById('held').hidden", PATIENCE)
+    again(tab, "document.querySelector('[data-view=overlay]').click()")
+
+    # The same frame gives the same map in Python.
+    explain = Explainer(next(cat_site.parent.glob("*.onnx")), compiled=False)
+    frame, name, saliency = explained(tab)
+    wanted = explain(frame)
+    assert name == "saliency_map"
+    np.testing.assert_allclose(saliency.reshape(224, 224), wanted.maps[name], atol=1e-3, rtol=0)
+
+    # The overlay changes the frame where the map is high, and leaves it below the median.
+    full = cv2.resize(wanted.maps[name], frame.shape[1::-1])
+    change = np.abs(shown(tab) - frame[..., ::-1].astype(int)).sum(axis=2)
+    low, high = np.percentile(wanted.maps[name], (45, 99))
+    assert change[full < low].mean() < 3
+    assert change[full > high].mean() > 100
+
+    overlay = shown(tab)
+    for view, output in (("map", "saliency_map"), ("cam", "saliency_cam"), ("lovi", "saliency_lovi")):
+        again(tab, f"document.querySelector('[data-view={view}]').click()")
+        assert explained(tab)[1] == output
+        assert np.abs(shown(tab) - overlay).mean() > 5
+        assert tab.evaluate("document.getElementById('legend').hidden") is (view == "lovi")
+    assert tab.evaluate("document.querySelectorAll('#layers li').length") == 5
+
+    tab.evaluate("document.getElementById('class').focus()")
+    tab.type("espresso")
+    tab.wait("document.querySelector('#candidates li')?.textContent === 'espresso'")
+    again(tab, "document.querySelector('#candidates li').click()")
+    frame, name, saliency = explained(tab)
+    wanted = explain.explain(frame, "espresso")[0]
+    assert name == "saliency_fastcam"
+    np.testing.assert_allclose(saliency.reshape(224, 224), wanted.maps[name], atol=1e-3, rtol=0)
+    assert text(tab, "explained").startswith("The map is for “espresso”")
+    assert text(tab, "label") == "Egyptian cat"
+
+    # Nothing was asked of anybody else.
+    requests = [
+        e["params"]["request"]["url"] for e in browser.events if e["method"] == "Network.requestWillBeSent"
+    ]
+    assert len(requests) > 10
+    assert [r for r in requests if not r.startswith((url, "blob:http://127.0.0.1", "about:blank"))] == []
+
+    # Without a server the page comes back from its cache.
+    tab.wait(
+        "caches.keys().then(async (names) => (await (await caches.open(names[0])).keys()).length)"
+        ".then((count) => count > 25)",
+        60,
+    )
+    tab.wait("caches.match('clip/coffee.jpg')", 60)
+    server.close()
+    tab.call("Page.reload")
+    tab.wait("!document.getElementById('picture')?.answer", 60)
+    wait_ready(tab)
+    click(tab, "#clip")
+    tab.wait(ANSWER, PATIENCE)
+
+
+def test_denied_camera_is_explained_and_a_photo_still_works(
+    tiny_site: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
+) -> None:
+    url = f"http://127.0.0.1:{serve(tiny_site).port}/"
+    browser = browse(FAKE_CAMERA)
+    browser.call("Browser.setPermission", permission={"name": "camera"}, setting="denied", origin=url)
+    tab = browser.open(url)
+    wait_ready(tab)
+    click(tab, "#camera")
+    tab.wait("!document.getElementById('error').hidden")
+    assert text(tab, "error").startswith("The camera was denied.")
+    tab.evaluate("""(async () => {
+        const canvas = new OffscreenCanvas(300, 200), context = canvas.getContext("2d");
+        context.fillStyle = "rgb(0, 0, 255)";
+        context.fillRect(0, 0, 300, 200);
+        const transfer = new DataTransfer();
+        transfer.items.add(new File([await canvas.convertToBlob()], "blue.png", { type: "image/png" }));
+        document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true }));
+    })()""")
+    tab.wait(ANSWER, PATIENCE)
+    assert text(tab, "label") == "blue"
+    assert tab.evaluate("document.getElementById('pause').hidden") is True
+
+
+def test_page_on_plain_http_tells_why_there_is_no_camera(
+    tiny_site: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
+) -> None:
+    # A name other than localhost is no secure origin.
+    browser = browse("--host-resolver-rules=MAP phone.test 127.0.0.1")
+    tab = browser.open(f"http://phone.test:{serve(tiny_site).port}/")
+    wait_ready(tab)
+    assert text(tab, "status").startswith("Browsers give a camera to https pages only.")
+    assert tab.evaluate("document.getElementById('camera').disabled") is True
+    assert tab.evaluate("document.getElementById('photo').disabled") is False
+
+
+def test_browser_without_simd_is_told_so(
+    tiny_site: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
+) -> None:
+    browser = browse()
+    tab = browser.open("about:blank")
+    tab.call("Page.enable")
+    tab.call("Page.addScriptToEvaluateOnNewDocument", source="WebAssembly.validate = () => false")
+    tab.call("Page.navigate", url=f"http://127.0.0.1:{serve(tiny_site).port}/")
+    tab.wait(
+        "document.getElementById('status')?.textContent.startsWith('This browser has no WebAssembly SIMD.')"
+    )
+
+
+def test_hidden_page_gives_the_camera_back_and_takes_it_again(
+    tiny_site: Path, cat_clip: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
+) -> None:
+    browser = browse(FAKE_CAMERA, GRANTED, f"--use-file-for-fake-video-capture={cat_clip}")
+    tab = browser.open(f"http://127.0.0.1:{serve(tiny_site).port}/")
+    wait_ready(tab)
+    tab.evaluate("""{
+        globalThis.tracks = [];
+        const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+        navigator.mediaDevices.getUserMedia = async (wish) => {
+            const stream = await ask(wish);
+            tracks.push(...stream.getTracks());
+            return stream;
+        };
+    }""")
+    click(tab, "#camera")
+    tab.wait(ANSWER, PATIENCE)
+    hide = "Object.defineProperty(document, 'hidden', {{ get: () => {}, configurable: true }});"
+    tell = "document.dispatchEvent(new Event('visibilitychange'))"
+    tab.evaluate(f"{hide.format('true')}{tell}")
+    assert tab.evaluate("tracks.map((track) => track.readyState)") == ["ended"]
+    tab.evaluate(f"{ANSWER}.seen = true")
+    tab.evaluate(f"{hide.format('false')}{tell}")
+    tab.wait(f"!{ANSWER}.seen", PATIENCE)
+    assert tab.evaluate("tracks.map((track) => track.readyState)") == ["ended", "live"]
+
+
+def test_two_thousand_frames_do_not_grow_the_heap(
+    tiny_site: Path, cat_clip: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
+) -> None:
+    browser = browse(FAKE_CAMERA, GRANTED, f"--use-file-for-fake-video-capture={cat_clip}")
+    tab = browser.open(f"http://127.0.0.1:{serve(tiny_site).port}/")
+    wait_ready(tab)
+    click(tab, "#camera")
+    tab.wait(ANSWER, PATIENCE)
+    tab.evaluate("""{
+        globalThis.frames = 0;
+        const canvas = document.getElementById("picture");
+        let last = canvas.answer;
+        const set = (answer) => { last = answer; frames++; };
+        Object.defineProperty(canvas, "answer", { get: () => last, set });
+    }""")
+    sizes = []
+    for count in (200, 1100, 2000):
+        tab.wait(f"frames >= {count}", 600)
+        tab.call("HeapProfiler.collectGarbage")
+        sizes.append(tab.call("Runtime.getHeapUsage")["usedSize"])
+    assert sizes[2] - sizes[1] < 300_000, sizes
+
+
+def test_measure_button_shows_a_report(
+    tiny_site: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
+) -> None:
+    tab = browse().open(f"http://127.0.0.1:{serve(tiny_site).port}/")
+    wait_ready(tab)
+    click(tab, "#clip")
+    tab.wait(ANSWER, PATIENCE)
+    click(tab, "#measure")
+    tab.wait("!document.getElementById('report').hidden", PATIENCE)
+    report = text(tab, "reporttext")
+    assert "tiny.onnx, wasm" in report
+    assert "the median of 40 differences" in report
