@@ -29,9 +29,10 @@ def are_class_scores(shape: Sequence[int | str | None]) -> bool:
     """Whether an output of this shape has one value per class: C, C×1×1 or 1×C without the batch.
 
     A segmentation has one per pixel, a detector one per box. A free dimension counts as larger than 1,
-    because the number of boxes varies.
+    because the number of boxes varies. P×1 is one value for each of P positions or anchors.
     """
-    return sum(size != 1 for size in shape) <= 1
+    per_position = len(shape) == 2 and shape[0] != 1 and shape[1] == 1
+    return sum(size != 1 for size in shape) <= 1 and not per_position
 
 
 def class_count(shape: Sequence[int | str | None]) -> int | None:

@@ -11,7 +11,7 @@ from fastcam_runtime.errors import closest
 from ..errors import GraftError
 from .dominators import data_path
 from .operators import facts
-from .scores import holds_no_numbers
+from .scores import ends_in_probabilities, holds_no_numbers
 from .values import Dims, known_dims
 
 DEFAULT_SIZE = 224
@@ -58,13 +58,15 @@ def find_ends(
     """Find the picture's input and the scores.
 
     The picture is the first input of rank 4 that reaches an output. The scores are the output `scores_name`,
-    else the first output that the picture reaches; numbers N×classes (or N×classes×1×1) come before others.
+    else the first output that the picture reaches. Numbers N×classes (or N×classes×1×1) come before others,
+    a known number of classes before a free one, and a Softmax or Sigmoid before a plain output, which may be
+    a regression.
 
     Raises:
         GraftError: No input takes a picture, `input_shape` contradicts the model, or there is no such output.
     """
     graph = model.graph
-    outputs = _named_output(graph, scores_name) if scores_name else sorted(graph.outputs, key=_unlike_scores)
+    outputs = _named_output(graph, scores_name) if scores_name else sorted(graph.outputs, key=_rank)
     candidates = [v for v in graph.inputs if not v.is_initializer() and _may_be_picture(v, input_shape)]
     for image in candidates:
         for scores in outputs:
@@ -126,6 +128,16 @@ def _unlike_scores(value: ir.Value) -> tuple[bool, bool]:
         return other, True
     rank = len(value.shape)
     return other, not (rank == 2 or (rank == 4 and list(value.shape)[2:] == [1, 1]))
+
+
+def _rank(value: ir.Value) -> tuple[bool, ...]:
+    """What speaks against an output as scores, the strongest first."""
+    shape = list(value.shape or ())[1:]
+    return (
+        *_unlike_scores(value),
+        not all(isinstance(size, int) for size in shape),
+        not ends_in_probabilities(value),
+    )
 
 
 def _show(value: ir.Value) -> str:

@@ -13,12 +13,13 @@ from ..load import Source
 from ..load.view import view
 from ..metadata.labels import NAMES_KEY, parse_names
 from ..method.bilinear import Size
+from ..method.statistics import OF_SPREAD
 from ..options import Options
 from .ends import Ends, find_ends, other_scores
 from .geometry import Geometry, cut_size, geometries
 from .scores import find_logits
 from .shapes import Shapes, concrete_shapes, lasting_shapes
-from .taps import Tap, find_taps, named_taps
+from .taps import Tap, find_taps, mute_tensors, named_taps
 from .values import Dims
 
 
@@ -56,16 +57,22 @@ def plan(source: Source, options: Options) -> Plan:
     ends = find_ends(model, options.input_shape, options.scores)
     shapes = concrete_shapes(model, ends, source.path.parent if source.path is not None else None)
     geometry = geometries(ends, shapes)
+    least = 2 if options.needs_scales and options.statistic in OF_SPREAD else 1
+    mute: list[str] = []
     if options.taps == "auto":
-        taps = find_taps(ends, shapes, geometry)
+        taps = find_taps(ends, shapes, geometry, least)
+        mute = mute_tensors(ends, shapes, geometry, least)
     else:
-        taps = named_taps(model, options.taps, ends, shapes, geometry)
+        taps = named_taps(model, options.taps, ends, shapes, geometry, least)
     lasting = lasting_shapes(model, shapes)
     for tap in taps:
         if None in lasting[tap.name]:
             lasting[tap.name] = _lasting_dims(ends, tap)
     logits, scores_are = find_logits(ends.scores)
     notes = tuple(_notes(model, ends, geometry, options))
+    if mute:
+        listed = ", ".join(mute[:3]) + ("…" if len(mute) > 3 else "")
+        notes += (f"no scale: {listed}: one channel, or the answer itself, says nothing of the picture",)
     detector = _detector(source, model, ends, shapes, options)
     return Plan(model, ends, taps, lasting, logits, scores_are, notes, detector)
 

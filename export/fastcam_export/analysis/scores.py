@@ -32,6 +32,11 @@ def find_logits(scores: ir.Value) -> tuple[ir.Value, str]:
     return scores, "logits"
 
 
+def ends_in_probabilities(scores: ir.Value) -> bool:
+    """Whether a Softmax, LogSoftmax or Sigmoid makes the scores."""
+    return find_logits(scores)[0] is not scores
+
+
 def describe_scores(scores: ir.Value, scores_are: str) -> str:
     """`logits` or `probabilities`, as `scores_are` says, or what the output has instead of class scores."""
     sizes = known_dims(scores) or ()

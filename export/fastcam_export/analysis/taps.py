@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
+from fastcam_runtime.text import count
 
 from ..errors import GraftError
 from .activations import Kind, upper_bound
@@ -51,15 +52,19 @@ class Tap:
         return self.shape[1] if self.first is None else self.first
 
 
-def find_taps(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> list[Tap]:
+def find_taps(
+    ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry], least_channels: int = 1
+) -> list[Tap]:
     """One tap per scale, shallow to deep.
+
+    A scale needs `least_channels`, and the answer itself, an output that nothing else reads, is no scale.
 
     Raises:
         GraftError: No tensor of the network qualifies (an MLP, a vision transformer).
     """
     by_scale: dict[tuple[float, float], list[Candidate]] = {}
     for candidate in candidates(ends, shapes, geometry):
-        if candidate.depth:
+        if candidate.depth and _can_speak(candidate, least_channels):
             by_scale.setdefault(candidate.geometry.stride, []).append(candidate)
     order = {id(value): i for i, node in enumerate(ends.path) for value in node.outputs}
     taps = [tap for group in by_scale.values() if (tap := _choose(group, ends, geometry)) is not None]
@@ -79,8 +84,30 @@ def find_taps(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> l
     return sorted(taps, key=lambda tap: order[id(tap.value)])
 
 
+def mute_tensors(
+    ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry], least_channels: int
+) -> list[str]:
+    """Activated tensors that have too few channels to be a scale, or that are the answer itself."""
+    return [
+        f"'{c.name}' ({'×'.join(map(str, c.shape[1:]))})"
+        for c in candidates(ends, shapes, geometry)
+        if c.depth and c.kind >= Kind.SIGNED and not c.pooled and not _can_speak(c, least_channels)
+    ]
+
+
+def _can_speak(candidate: Candidate, least_channels: int) -> bool:
+    layout = candidate.geometry.layout or "NCHW"
+    answer = candidate.value.is_graph_output() and not candidate.value.uses()
+    return candidate.shape[layout.index("C")] >= least_channels and not answer
+
+
 def named_taps(
-    model: ir.Model, names: Sequence[str], ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]
+    model: ir.Model,
+    names: Sequence[str],
+    ends: Ends,
+    shapes: Shapes,
+    geometry: Mapping[str, Geometry],
+    least_channels: int = 1,
 ) -> list[Tap]:
     """The taps that the user names, shallow to deep.
 
@@ -97,7 +124,13 @@ def named_taps(
                 "larger than 1×1 and no larger than the picture, on the way from "
                 f"'{ends.image.name}' to '{ends.scores.name}'"
             )
-        taps.append(_tap(usable[name], "named by the user"))
+        tap = _tap(usable[name], "named by the user")
+        if tap.channels < least_channels:
+            raise GraftError(
+                f"tensor '{name}' has {count(tap.channels, 'channel')}: the statistic would be constant, "
+                "whatever the picture; name another tensor, or --statistic mean"
+            )
+        taps.append(tap)
     in_order = [name for name in usable if name in names]
     if in_order != list(names):
         # Not sorted silently: the user gives the weights from shallow to deep too.

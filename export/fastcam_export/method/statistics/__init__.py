@@ -13,7 +13,7 @@ from ._shannon import shannon
 from ._smoe import smoe
 from ._truncnormal import truncnormal_entropy, truncnormal_mean, truncnormal_std
 
-__all__ = ["COMPILED", "PRE_ACTIVATION", "STATISTICS", "WITH_EPSILON", "statistic"]
+__all__ = ["COMPILED", "OF_SPREAD", "PRE_ACTIVATION", "STATISTICS", "WITH_EPSILON", "statistic"]
 
 _BUILDERS: Mapping[str, Callable[..., Step]] = {
     "smoe": smoe,
@@ -36,6 +36,9 @@ COMPILED = "smoe"
 
 WITH_EPSILON = ("smoe", "shannon", "lognormal_mean", "lognormal_entropy")
 """Statistics that add ε to the activations, to take their logarithm."""
+
+OF_SPREAD = ("smoe", "std", "shannon", "truncnormal_std", "truncnormal_entropy")
+"""Statistics of how the channels differ. Of one channel they are constant, whatever the picture."""
 
 PRE_ACTIVATION = ("truncnormal_mean", "truncnormal_std", "truncnormal_entropy")
 """Statistics of the tensor before the activation function."""
