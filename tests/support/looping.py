@@ -10,6 +10,7 @@ import numpy as np
 from fastcam_runtime import Explainer, Overlay, SourceError
 from fastcam_runtime.draw.views import available_views
 from fastcam_runtime.live.controls import Controls
+from fastcam_runtime.live.evidence import Evidence
 from fastcam_runtime.live.loop import Loop, LoopOptions
 from fastcam_runtime.sinks import Sink, Status
 from fastcam_runtime.sources import Frame, Source
@@ -95,7 +96,12 @@ class Screen(Recorder):
 
 
 def make_loop(
-    explainer: Explainer, source: Source, *sinks: Sink, controls: Controls | None = None, **options: object
+    explainer: Explainer,
+    source: Source,
+    *sinks: Sink,
+    controls: Controls | None = None,
+    evidence: Evidence | None = None,
+    **options: object,
 ) -> Loop:
     """A loop that shows the map in gray, so that a picture's level is the map's."""
     options.setdefault("caption", "none")
@@ -106,4 +112,5 @@ def make_loop(
         controls or Controls(available_views(explainer.model), "map"),
         Overlay("gray"),
         LoopOptions(**options),  # type: ignore[arg-type]
+        evidence=evidence,
     )

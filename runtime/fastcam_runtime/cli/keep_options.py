@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..live.keep_rules import EXAMPLES, Rule, parse_rule
 from ..sinks.kept_folder import KeptFolder
 
 _FOLDER = "fastcam-kept"
@@ -14,7 +15,15 @@ _MEGABYTES = 500
 
 def add_keep_options(parser: argparse.ArgumentParser) -> None:
     """Add the options as a group of their own."""
-    keep = parser.add_argument_group("what is kept", "recordings made with the button of the live page")
+    keep = parser.add_argument_group("what is kept", "evidence, and recordings of the live page")
+    keep.add_argument(
+        "--keep-when",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="keep frame, maps, overlay and a manifest as evidence when a rule holds, any number of them: "
+        + ", ".join(f"'{rule}'" for rule in EXAMPLES),
+    )
     keep.add_argument(
         "--keep-in", type=Path, default=Path(_FOLDER), metavar="FOLDER", help=f"where (./{_FOLDER})"
     )
@@ -34,6 +43,15 @@ def add_keep_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def kept_folder(args: argparse.Namespace) -> KeptFolder:
+def keep_folder(args: argparse.Namespace) -> KeptFolder:
     """The folder that the options describe; it is not created yet."""
     return KeptFolder(args.keep_in.expanduser(), args.keep_files, args.keep_mb)
+
+
+def keep_rules(args: argparse.Namespace) -> list[Rule]:
+    """The rules for evidence.
+
+    Raises:
+        FastcamError: One is not a rule.
+    """
+    return [parse_rule(text) for text in args.keep_when]

@@ -24,6 +24,7 @@ from ..draw.views import VIEWS, available_views, output_of
 from ..errors import FastcamError
 from ..explainer import Explainer
 from ..live.controls import Controls, Look
+from ..live.evidence import Evidence, Origin
 from ..live.loop import Loop, LoopOptions
 from ..live.metrics import LoopMetrics
 from ..live.report import RunReport
@@ -41,7 +42,7 @@ from ..sources.registry import KINDS as SOURCE_KINDS
 from ..uri_kinds import usage_lines
 from .arguments import parse_size, refuse_below_one
 from .box_options import add_box_options, only_classes, read_threshold
-from .keep_options import add_keep_options, kept_folder
+from .keep_options import add_keep_options, keep_folder, keep_rules
 from .output_paths import check_json_path, refuse_overwriting
 from .run_summary import tell_run
 from .signals import handled
@@ -174,6 +175,7 @@ def run(args: argparse.Namespace) -> int:
     if lines is not None:
         check_lines_path(Path(lines).expanduser())
     refuse_overwriting([args.model, args.input], [*args.outputs, *filter(None, (args.json, lines))])
+    rules, kept = keep_rules(args), keep_folder(args)
     # Drawing runs in its own thread beside the network. OpenCV's pool would compete with it for the cores.
     cv2.setNumThreads(1)
     contour = None if args.contour is None else parse_share(args.contour)
@@ -198,7 +200,6 @@ def run(args: argparse.Namespace) -> int:
         colormaps=colormaps.COLORMAPS,
     )
     metrics = LoopMetrics()
-    kept = kept_folder(args)
     logger.info("%s", model.describe())
     if args.every > 1:
         model.session([])
@@ -233,7 +234,11 @@ def run(args: argparse.Namespace) -> int:
         ]
         if args.jsonl is not None:
             sinks.append(opened.enter_context(JsonLines(args.jsonl)))
-        loop = Loop(explainer, source, sinks, controls, overlay, options, metrics)
+        origin = Origin(args.model, model.metadata, _setup(args, explainer), stills=source.stills)
+        evidence = Evidence(kept, rules, origin)
+        if rules:
+            sinks.append(evidence)
+        loop = Loop(explainer, source, sinks, controls, overlay, options, metrics, evidence)
         rss = system.rss_bytes()
         whole = False
         try:

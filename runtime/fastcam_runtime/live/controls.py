@@ -83,6 +83,7 @@ class Controls:
         self._version = 0
         self._paused = False
         self._snapshot = False
+        self._keep = False
         self._check_class = check_class
         self._class_choice: str | None = None
         self._view = self.views[0]
@@ -184,6 +185,18 @@ class Controls:
         """Whether a snapshot was requested since the last call. Clears the request."""
         with self._changed:
             asked, self._snapshot = self._snapshot, False
+        return asked
+
+    def request_keep(self) -> None:
+        """Ask the loop to keep the frame on the screen as evidence."""
+        with self._changed:
+            self._keep = True
+            self._notify()
+
+    def take_keep_request(self) -> bool:
+        """Whether the frame was to be kept since the last call. Clears the request."""
+        with self._changed:
+            asked, self._keep = self._keep, False
         return asked
 
     def request_stop(self) -> None:

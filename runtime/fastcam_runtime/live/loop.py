@@ -28,6 +28,7 @@ from ..sinks import Sink, Status
 from ..sources import Source
 from .backpressure import HandoffQueue, ReadDelay
 from .controls import Choice, Controls
+from .evidence import Evidence
 from .metrics import LoopMetrics
 from .pause import Pause, State
 from .presenter import Presenter, Read, Result
@@ -36,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 _TICK = 0.05
 """Seconds between two checks of the controls while no result arrives."""
+_IDLE_SECONDS = 10.0
+"""How long the network of a view stays open after the view was left, so that going back is quick."""
 _JOIN_SECONDS = 5.0
 """How long a thread may take to finish its frame at the end."""
 
@@ -80,6 +83,7 @@ class Loop:
         overlay: Colours and blending.
         options: Everything else.
         metrics: Where to count; given if a sink shows the counts.
+        evidence: Where frames are kept that a user asks for; closed at the end.
     """
 
     def __init__(
@@ -91,6 +95,7 @@ class Loop:
         overlay: Overlay | None = None,
         options: LoopOptions | None = None,
         metrics: LoopMetrics | None = None,
+        evidence: Evidence | None = None,
     ) -> None:
         self._explainer = explainer
         self._source = source
@@ -102,7 +107,10 @@ class Loop:
         renderer = Renderer(overlay or Overlay(), self._options.rendering(stills=source.stills))
         recording = source.live and not all(sink.interactive for sink in sinks)
         self._pause: Pause[Read] = Pause(controls, recording=recording)
-        self._presenter = Presenter(source, sinks, controls, self._pause, renderer, metrics or LoopMetrics())
+        self._presenter = Presenter(
+            source, sinks, controls, self._pause, renderer, metrics or LoopMetrics(), evidence
+        )
+        self._evidence = evidence
         self._frames: HandoffQueue[Read] = HandoffQueue()
         self._results: HandoffQueue[Result] = HandoffQueue()
         self._read_delay = ReadDelay()
@@ -227,6 +235,7 @@ class Loop:
             elif self._pause.state is not State.RUNNING:
                 self._presenter.refresh()
             self._presenter.save_if_asked()
+            self._explainer.model.close_idle(_IDLE_SECONDS)
 
     def _thread(self, name: str, work: Callable[[], None], output: HandoffQueue[Any]) -> threading.Thread:
         """A thread that ends its output queue when it is done or has failed; queued items are still shown."""
@@ -248,7 +257,8 @@ class Loop:
         self._controls.request_stop()
         self._frames.drop()
         self._results.drop()
-        for close in (self._source.close, *(sink.close for sink in self._sinks)):
+        sinks = [*self._sinks, *([self._evidence] if self._evidence else [])]
+        for close in (self._source.close, *(sink.close for sink in sinks)):
             try:
                 close()
             except Exception as error:

@@ -18,6 +18,7 @@ from ..sinks import Sink, Status
 from ..sinks.atomic import write_whole
 from ..sources import Frame, Source
 from .controls import Choice, Controls, Look
+from .evidence import Evidence
 from .metrics import LoopMetrics
 from .pause import Pause, State
 
@@ -61,6 +62,7 @@ class Presenter:
         pause: Tells whether the screens take new pictures.
         renderer: Makes the pictures, in the colours that the controls tell.
         metrics: Counts them.
+        evidence: Keeps the frame on the screens when the user asks for it.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Presenter:
         pause: Pause[Read],
         renderer: Renderer,
         metrics: LoopMetrics,
+        evidence: Evidence | None = None,
     ) -> None:
         self._source = source
         self._controls = controls
@@ -79,7 +82,8 @@ class Presenter:
         self._look: Look | None = None
         self._screens = [sink for sink in sinks if sink.interactive]
         self._records = [sink for sink in sinks if not sink.interactive]
-        self._on_screen: Image | None = None
+        self._on_screen: tuple[Image, Status] | None = None
+        self._evidence = evidence
         self.metrics = metrics
         self.last: Status | None = None
         """The status of the latest picture."""
@@ -116,7 +120,8 @@ class Presenter:
             image=frame.image,
         )
         if self._on_screen is None or result.again or self._pause.state is not State.RECORDING:
-            self._on_screen = picture
+            # The next picture overwrites this one, also while the screens keep it.
+            self._on_screen = (picture.copy() if self._records else picture), status
             _write(picture, status, self._screens)
         else:
             self.refresh()
@@ -140,9 +145,13 @@ class Presenter:
                 screen.refresh()
 
     def save_if_asked(self) -> None:
-        """Save the picture on the screens if a snapshot was requested."""
-        if self._on_screen is not None and self._controls.take_snapshot_request():
-            save_snapshot(self._on_screen)
+        """Save the picture on the screens, or all that is known of its frame, if the user asked for it."""
+        if self._on_screen is None:
+            return
+        if self._controls.take_snapshot_request():
+            save_snapshot(self._on_screen[0])
+        if self._controls.take_keep_request() and self._evidence is not None:
+            self._evidence.keep(*self._on_screen)
 
 
 def _write(picture: Image, status: Status, sinks: Sequence[Sink]) -> None:

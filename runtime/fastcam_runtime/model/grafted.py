@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -62,6 +64,9 @@ class Model:
         self.can_be_cut = not is_ort(path)
         """Whether maps that are not wanted cost nothing: only an ONNX file can be cut, an ORT file cannot."""
         self._sessions: dict[frozenset[str], ort.InferenceSession] = {}
+        self._used: dict[frozenset[str], float] = {}
+        """When each session was used last."""
+        self._lock = threading.Lock()
         self._class_inputs: WeakKeyDictionary[ort.InferenceSession, ClassInput] = WeakKeyDictionary()
         self._file = self._look()
         outputs = self._file.outputs
@@ -113,14 +118,33 @@ class Model:
         """
         names = self.output_names(words)
         key = frozenset(names if self.can_be_cut else self.maps)
-        session = self._sessions.pop(key, None)
-        if session is None:
-            while len(self._sessions) >= MAX_SESSIONS:
-                del self._sessions[next(iter(self._sessions))]
-            session = self._open(None if key == frozenset(self.maps) else cut_file(self.path, key))
-            release_memory()
-        self._sessions[key] = session  # the last used is the last to go
+        with self._lock:
+            session = self._sessions.pop(key, None)
+            if session is None:
+                while len(self._sessions) >= MAX_SESSIONS:
+                    del self._sessions[next(iter(self._sessions))]
+                session = self._open(None if key == frozenset(self.maps) else cut_file(self.path, key))
+                release_memory()
+            self._sessions[key] = session  # the last used is the last to go
+            self._used[key] = time.monotonic()
         return session
+
+    def close_idle(self, seconds: float) -> None:
+        """Close the sessions that were not used for so long, but for the last used one. From any thread.
+
+        Each session holds the weights once more: views that nobody looks at any more cost memory.
+        """
+        if len(self._sessions) < 2 or not self._lock.acquire(blocking=False):  # one is being opened
+            return
+        try:
+            *others, _ = self._sessions
+            idle = [key for key in others if time.monotonic() - self._used.get(key, 0.0) > seconds]
+            for key in idle:
+                del self._sessions[key]
+        finally:
+            self._lock.release()
+        if idle:
+            release_memory()
 
     def class_input(self, session: ort.InferenceSession) -> ClassInput:
         """How a session of this model takes the class; looked up once per session."""

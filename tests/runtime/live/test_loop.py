@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +12,16 @@ import pytest
 from fastcam_runtime import Explainer, FastcamError, SinkError, SourceError
 from fastcam_runtime.draw.lettering import Lettering
 from fastcam_runtime.draw.views import available_views
+from fastcam_runtime.live import loop as live_loop
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.live.loop import LoopOptions
 from fastcam_runtime.live.metrics import STAGES
 from fastcam_runtime.sinks import open_sink
 from fastcam_runtime.sources import Frame, open_source
-from support.looping import Counting, Recorder, make_loop
+from support.looping import FRAME, Counting, LiveCounter, Recorder, Screen, make_loop
+from support.tiny_grafts import save_graft
 from support.videos import frames_of
+from support.waiting import until
 
 LEVELS = [10, 60, 110, 160, 210, 30, 80, 130]
 
@@ -215,3 +219,28 @@ def test_photos_have_no_rate_unless_one_was_asked_for(
 def test_impossible_options(options: dict[str, int]) -> None:
     with pytest.raises(FastcamError, match="at least 1"):
         LoopOptions(**options)
+
+
+def test_networks_of_views_that_were_left_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while a pause holds a frame, where no other one is explained."""
+    monkeypatch.setattr(live_loop, "_IDLE_SECONDS", 0.05)
+    explainer = Explainer(
+        save_graft(tmp_path / "graft.onnx", size=FRAME), threads=1, outputs=["saliency_map"]
+    )
+    views = available_views(explainer.model)
+    controls = Controls(views)
+    screen = Screen()
+    loop = make_loop(explainer, LiveCounter(), screen, controls=controls)
+    thread = threading.Thread(target=loop.run)
+    thread.start()
+    try:
+        for paused in (False, True):
+            until(lambda: screen.statuses)
+            controls.set_paused(paused)
+            for view in views:
+                controls.set_view(view)
+                until(lambda view=view: screen.statuses[-1].view == view)
+            until(lambda: len(explainer.model._sessions) == 1, "sessions are left")
+    finally:
+        controls.request_stop()
+        thread.join(20)

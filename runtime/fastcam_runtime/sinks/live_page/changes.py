@@ -16,6 +16,7 @@ _CHANGES: dict[str, tuple[type, ...]] = {
     "colormap": (str,),
     "alpha": (int, float),
     "recording": (bool,),
+    "keep": (bool,),
 }
 
 
@@ -53,8 +54,8 @@ def apply_changes(changes: dict[str, Any], controls: Controls, recorder: Recorde
         controls.check_view(changes["view"])
     controls.check_class(choice)
     controls.check_look(**look)
-    if "recording" in changes and recorder is None:
-        raise SinkError("there is no folder for recordings")
+    if ("recording" in changes or changes.get("keep")) and recorder is None:
+        raise SinkError("there is no folder to keep anything in")
     if "view" in changes:
         controls.set_view(changes["view"])
     if "class" in changes:
@@ -63,5 +64,7 @@ def apply_changes(changes: dict[str, Any], controls: Controls, recorder: Recorde
         controls.set_look(**look)
     if "paused" in changes:
         controls.set_paused(changes["paused"])
+    if changes.get("keep"):
+        controls.request_keep()
     if "recording" in changes and recorder is not None:
         (recorder.start if changes["recording"] else recorder.stop)()

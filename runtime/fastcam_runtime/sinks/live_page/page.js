@@ -147,6 +147,7 @@ function moment(name) {
 
 function showRecorder(recorder) {
   find("record").hidden = recorder === null;
+  find("keep").hidden = recorder === null;
   find("recordings-section").hidden = recorder === null;
   if (recorder === null) return;
   recording = recorder.recording;
@@ -156,7 +157,7 @@ function showRecorder(recorder) {
   find("recording-time").textContent = clock(recorder.seconds);
   find("record-error").textContent = recorder.error;
   find("record-error").hidden = !recorder.error;
-  const now = JSON.stringify(recorder.recordings);
+  const now = JSON.stringify([recorder.recordings, recorder.frames_kept]);
   if (now === listed) return;
   listed = now;
   find("recordings").replaceChildren(...recorder.recordings.map(({ name, bytes }) => {
@@ -168,8 +169,9 @@ function showRecorder(recorder) {
     return row;
   }));
   const used = recorder.recordings.reduce((sum, { bytes }) => sum + bytes, 0);
-  find("recordings-note").textContent = (recorder.recordings.length ? megabytes(used) : "None yet; room for") +
-    (recorder.recordings.length ? " of " : " ") + megabytes(recorder.limit) + ". The oldest goes first.";
+  const frames = recorder.frames_kept + (recorder.frames_kept === 1 ? " frame" : " frames") + " kept";
+  find("recordings-note").textContent = [recorder.recordings.length ? megabytes(used) + " recorded" : "Nothing recorded yet", frames,
+    "room for " + megabytes(recorder.limit) + "; the oldest goes first"].join(", ") + ".";
 }
 
 function show(status) {
@@ -272,6 +274,7 @@ picture.addEventListener("error", () => { if (!document.hidden && !lost) setTime
 document.addEventListener("visibilitychange", () => { if (!lost) watch(); });
 find("pause").addEventListener("click", () => change({ paused: !paused }));
 find("record").addEventListener("click", () => change({ recording: !recording }));
+find("keep").addEventListener("click", () => change({ keep: true }));
 find("explain-best").addEventListener("click", () => { classBox.value = ""; change({ class: null }); });
 find("alpha").addEventListener("input", slide);
 find("colormap").addEventListener("change", () => change({ colormap: find("colormap").value }));

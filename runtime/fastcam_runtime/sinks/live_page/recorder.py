@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 SUFFIX = ".mp4"
 _CHECK_EVERY = 15
 """Pictures between two looks at the size of the recording."""
+_LIST_SECONDS = 1.0
 _SHARE = 0.9
 """A recording ends at this share of the folder's limit: what the encoder still holds comes on top."""
 
@@ -45,6 +46,7 @@ class Recorder:
         self._path = Path()
         self._pictures = 0
         self._started = 0.0
+        self._listed: tuple[float, list[Kept]] = (float("-inf"), [])
 
     @property
     def recording(self) -> bool:
@@ -67,7 +69,19 @@ class Recorder:
 
     def recordings(self) -> list[Kept]:
         """The finished recordings, the latest first."""
-        return [kept for kept in reversed(self.folder.kept()) if kept.path.suffix == SUFFIX]
+        return [kept for kept in reversed(self._list()) if kept.path.suffix == SUFFIX]
+
+    @property
+    def frames_kept(self) -> int:
+        """How many frames were kept as evidence."""
+        return sum(kept.path.suffix == "" for kept in self._list())
+
+    def _list(self) -> list[Kept]:
+        """What the folder holds, at most a second ago: every viewer of the page asks twice a second."""
+        now = time.monotonic()
+        if now - self._listed[0] > _LIST_SECONDS:
+            self._listed = now, self.folder.kept()
+        return self._listed[1]
 
     def find(self, name: str) -> Path | None:
         """The path of a finished recording; None if there is none of this name."""
@@ -108,6 +122,7 @@ class Recorder:
             self.error = str(error)
             logger.warning("no recording: %s", error)
         finally:
+            self._listed = float("-inf"), []
             self._video = None
 
     def _open(self) -> None:

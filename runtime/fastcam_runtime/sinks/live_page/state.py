@@ -73,5 +73,6 @@ def _recorder(recorder: Recorder) -> dict[str, Any]:
         "seconds": round(recorder.seconds, 1),
         "error": recorder.error,
         "limit": recorder.folder.bytes,
+        "frames_kept": recorder.frames_kept,
         "recordings": [{"name": kept.name, "bytes": kept.bytes} for kept in recorder.recordings()],
     }

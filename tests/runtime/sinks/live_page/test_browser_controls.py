@@ -130,7 +130,7 @@ def test_opacity_and_colours(chromium: Chromium, loop: Loop) -> None:
 def test_record_stop_and_download(chromium: Chromium, recording: Loop) -> None:
     tab = chromium.open(recording.url)
     tab.wait(LIVE)
-    assert "None yet" in text(tab, "recordings-note")
+    assert "Nothing recorded yet" in text(tab, "recordings-note")
     tab.click(button("Record"))
     tab.wait(f"{button('Stop')} && !document.getElementById('recording-mark').hidden")
     tab.wait("document.getElementById('recording-time').innerText !== '0:00'")

@@ -173,7 +173,7 @@ def test_recording_ends_at_the_limit_and_the_loop_goes_on(tmp_path: Path) -> Non
 def test_no_record_button_without_a_folder(loop: Loop) -> None:
     assert recorder(loop) is None
     status, content = loop.control('{"recording": true, "view": "map"}')
-    assert (status, json.loads(content)["error"]) == (400, "there is no folder for recordings")
+    assert (status, json.loads(content)["error"]) == (400, "there is no folder to keep anything in")
     assert loop.controls.view == "overlay"
     assert loop.request("GET", "/recordings/a.mp4")[0].status == 404
 

@@ -1,0 +1,197 @@
+"""Frames that are kept as evidence: the frame, its maps, the picture that was drawn, and what led to them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import queue
+import shutil
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+from ..contract import Metadata
+from ..errors import FastcamError, SinkError
+from ..image import Image
+from ..measure import system
+from ..sinks import Sink, Status
+from ..sinks.json_lines import describe_frame
+from ..sinks.kept_folder import KeptFolder
+from .keep_rules import Rule
+
+logger = logging.getLogger(__name__)
+
+BUTTON = "button"
+"""The reason of a frame that a user asked for."""
+_WAITING = 4
+"""Frames that may wait to be written; more are not kept, so that a slow disk does not slow the loop."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What is the same for all frames of a run.
+
+    Args:
+        model: The file that runs.
+        metadata: What it says of itself.
+        settings: The settings of the run, in types that JSON has.
+        stills: The frames are photos: each is kept if a rule holds, however soon after another.
+    """
+
+    model: Path
+    metadata: Metadata
+    settings: Mapping[str, Any]
+    stills: bool = False
+
+
+@dataclass(frozen=True)
+class _Item:
+    picture: Image
+    status: Status
+    reason: str
+
+
+class Evidence(Sink):
+    """Keeps the frames that a rule holds for, in a folder each: frame, maps, overlay and a manifest.
+
+    Files are written by a thread of their own. What cannot be written is told in a warning; the loop goes on.
+
+    Args:
+        folder: Where to, with its limits.
+        rules: When a frame is kept; the first one that holds is the reason.
+        origin: What goes into every manifest.
+    """
+
+    def __init__(self, folder: KeptFolder, rules: Sequence[Rule], origin: Origin) -> None:
+        self._folder = folder
+        self._rules = rules
+        self._origin = origin
+        self._kept_at = [float("-inf")] * len(rules)
+        self._items: queue.Queue[_Item | None] = queue.Queue(_WAITING)
+        self._thread: threading.Thread | None = None
+        self._about: dict[str, Any] = {}
+        self.missed = 0
+        """Frames that were not kept, because earlier ones were still being written."""
+
+    def write(self, picture: Image, status: Status) -> None:
+        now = time.monotonic()
+        holding = [rule.holds(status) for rule in self._rules]  # all: some remember the frame before
+        due = [
+            holds and (self._origin.stills or now - at >= rule.gap)
+            for rule, holds, at in zip(self._rules, holding, self._kept_at, strict=True)
+        ]
+        if any(due):
+            self._kept_at = [now if is_due else at for is_due, at in zip(due, self._kept_at, strict=True)]
+            self.keep(picture, status, self._rules[due.index(True)].text)
+
+    def keep(self, picture: Image, status: Status, reason: str = BUTTON) -> None:
+        """Keep a frame now.
+
+        Args:
+            picture: What was drawn of it.
+            status: What is known of it, with its frame and explanation.
+            reason: Why, for the manifest.
+        """
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_all, name="fastcam keep", daemon=True)
+            self._thread.start()
+        item = _Item(picture.copy(), status, reason)
+        try:
+            # Photos come as fast as they are read, and every one counts.
+            self._items.put(item, block=self._origin.stills)
+        except queue.Full:
+            self.missed += 1
+            logger.warning("frame %d was not kept: the disk is too slow", status.frame)
+
+    def close(self) -> None:
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._items.put(None)
+            thread.join()
+
+    def _write_all(self) -> None:
+        while (item := self._items.get()) is not None:
+            try:
+                self._write(item)
+            except (FastcamError, OSError, cv2.error) as error:
+                logger.warning("frame %d was not kept: %s", item.status.frame, error)
+
+    def _write(self, item: _Item) -> None:
+        contents = {
+            "frame.png": _png(item.picture if item.status.image is None else item.status.image),
+            "overlay.png": _png(item.picture),
+            "maps.npz": _arrays(item.status),
+        }
+        manifest = {**self._describe(item), "files": list(contents)}
+        contents["manifest.json"] = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode(
+            errors="replace"
+        )
+        name = self._folder.new_name()
+        self._folder.make_room(len(contents), sum(map(len, contents.values())))
+        part = self._folder.path / f".{name}.part"
+        try:
+            part.mkdir()
+            for file, content in contents.items():
+                (part / file).write_bytes(content)
+            part.rename(self._folder.path / name)
+        except OSError as error:
+            shutil.rmtree(part, ignore_errors=True)
+            raise SinkError(f"{self._folder.path}: {error.strerror}") from error
+        level = logging.INFO if item.reason == BUTTON else logging.DEBUG
+        logger.log(
+            level, "kept frame %d (%s) in %s", item.status.frame, item.reason, self._folder.path / name
+        )
+
+    def _describe(self, item: _Item) -> dict[str, Any]:
+        if not self._about:
+            self._about = _about(self._origin)
+        status = item.status
+        shown = {"view": status.view, "class": status.class_choice}
+        return {
+            "reason": item.reason,
+            **describe_frame(status),
+            **self._about,
+            "settings": {**self._origin.settings, **shown},
+        }
+
+
+def _about(origin: Origin) -> dict[str, Any]:
+    """The parts of a manifest that are the same for all frames; the SHA-256 of a large file takes a while."""
+    with origin.model.open("rb") as file:
+        digest = hashlib.sha256()
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    metadata = origin.metadata
+    return {
+        "model": {
+            "file": origin.model.name,
+            "sha256": digest.hexdigest(),
+            "source_sha256": metadata.source_sha256,
+            "statistic": metadata.statistic,
+            "normalize": metadata.normalize,
+            "approximation": metadata.approximation,
+        },
+        "taps": [asdict(tap) for tap in metadata.taps],
+        "versions": system.versions(),
+    }
+
+
+def _png(picture: Image) -> bytes:
+    return bytes(cv2.imencode(".png", picture)[1].tobytes())
+
+
+def _arrays(status: Status) -> bytes:
+    """The maps by output name and all scores, as NumPy's compressed archive."""
+    content = io.BytesIO()
+    explanation = status.explanation
+    arrays = {} if explanation is None else {**explanation.maps, "scores": explanation.logits}
+    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
+    return content.getvalue()
