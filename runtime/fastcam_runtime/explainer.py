@@ -18,7 +18,7 @@ from .classes import class_count, find_class, label_of, probability, tells_class
 from .detect.detections import Detection, Threshold, detect
 from .errors import FastcamError, ModelError, first_line
 from .explanation import Explanation, InputTensor
-from .image import Array, Geometry
+from .image import Array, Geometry, Image
 from .model.grafted import Model
 from .preprocess import Preprocessor
 
@@ -120,7 +120,7 @@ class Explainer:
         """The labels of the classes; empty in a file without."""
         return self.metadata.labels
 
-    def __call__(self, frame: Array) -> Explanation:
+    def __call__(self, frame: Image) -> Explanation:
         """Explain the class with the highest score.
 
         Args:
@@ -128,7 +128,7 @@ class Explainer:
         """
         return self.explain(frame)[0]
 
-    def preprocess(self, frame: Array) -> InputTensor:
+    def preprocess(self, frame: Image) -> InputTensor:
         """The frame as the network's input, for `explain`. It is valid until this was called twice more."""
         started = time.perf_counter()
         tensor, geometry = self._preprocessor(frame)
@@ -136,7 +136,7 @@ class Explainer:
 
     def explain(
         self,
-        frame: Array | InputTensor,
+        frame: Image | InputTensor,
         classes: Sequence[int | str] | int | str | None = None,
         outputs: Sequence[str] | None = None,
     ) -> list[Explanation]:

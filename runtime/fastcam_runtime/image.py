@@ -92,7 +92,7 @@ def _centred(size: tuple[int, int], room: tuple[int, int]) -> Rect:
     return Rect((room[1] - size[1]) // 2, (room[0] - size[0]) // 2, size[1], size[0])
 
 
-def check_frame(frame: Array) -> Array:
+def check_frame(frame: Image) -> Image:
     """The frame as H×W or H×W×3 or H×W×4 uint8; anything else is refused."""
     if not isinstance(frame, np.ndarray) or frame.dtype != np.uint8:
         kind = frame.dtype if isinstance(frame, np.ndarray) else type(frame).__name__

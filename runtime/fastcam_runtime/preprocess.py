@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .contract import ImageInput, Preprocess
 from .errors import ModelError
-from .image import Array, Geometry, check_frame
+from .image import Array, Geometry, Image, check_frame
 
 
 class Preprocessor:
@@ -52,7 +52,7 @@ class Preprocessor:
         self._tensors: deque[Array] = deque(np.zeros((batch, *shape), dtype) for _ in range(tensors))
         self._prepare((*size, 3))
 
-    def __call__(self, frame: Array) -> tuple[Array, Geometry]:
+    def __call__(self, frame: Image) -> tuple[Array, Geometry]:
         """The input tensor and the geometry. The tensor is overwritten `tensors` calls later."""
         frame = check_frame(frame)
         if frame.shape != self._shape:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastcam_runtime import Explainer, Overlay
-from fastcam_runtime.image import Array
+from fastcam_runtime.image import Image
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.live.loop import Loop
 from fastcam_runtime.sinks import Sink, Status
@@ -40,7 +40,7 @@ class Witness(Sink):
         self._count = 0
         self._seen = seen
 
-    def write(self, picture: Array, status: Status) -> None:
+    def write(self, picture: Image, status: Status) -> None:
         label, index, score = status.label, status.frame, status.score or 0.0
         before = self.labels[-1] if self.labels else None
         if before is not None and before.label == label:

@@ -11,7 +11,7 @@ from fastcam_runtime import Explanation, Overlay, contract
 from fastcam_runtime.contract import Metadata
 from fastcam_runtime.draw.legend import MUTED
 from fastcam_runtime.draw.lettering import Lettering, plain
-from fastcam_runtime.image import Array, Rect
+from fastcam_runtime.image import Array, Image, Rect
 
 from .legend import draw_legend, legend_height
 
@@ -26,7 +26,7 @@ class Row:
     """One frame of the clip, explained."""
 
     seconds: float
-    frame: Array
+    frame: Image
     explanation: Explanation
 
 
@@ -72,7 +72,7 @@ def draw_sheet(
         over_frame: Draw the maps over a gray frame, instead of alone.
     """
     layout = _Layout.lay(rows[0].frame, len(rows), len(columns), tile_width)
-    sheet: Array = np.full((*layout.size, 3), _GROUND, np.uint8)
+    sheet: Image = np.full((*layout.size, 3), _GROUND, np.uint8)
     overlay = Overlay(blend="paper")
     for j, column in enumerate(columns):
         _write_title(sheet, column, layout.title(j), layout)
@@ -98,7 +98,7 @@ class _Layout:
     small: Lettering
 
     @classmethod
-    def lay(cls, frame: Array, rows: int, columns: int, tile_width: int) -> _Layout:
+    def lay(cls, frame: Image, rows: int, columns: int, tile_width: int) -> _Layout:
         height = max(1, round(tile_width * frame.shape[0] / frame.shape[1]))
         letters, small = Lettering(max(10, tile_width // 13)), Lettering(max(9, tile_width // 16))
         return cls(rows, columns, tile_width, height, max(4, tile_width // 24), letters, small)
@@ -158,7 +158,7 @@ def _picture(column: Column, row: Row, overlay: Overlay, over_frame: bool) -> Ar
     return overlay.draw(row.frame, saliency, geometry) if over_frame else overlay.heat(saliency, geometry)
 
 
-def _fill(tile: Array, picture: Array) -> None:
+def _fill(tile: Image, picture: Image) -> None:
     height, width = tile.shape[:2]
     shrinks = width < picture.shape[1]
     tile[:] = cv2.resize(
@@ -166,7 +166,7 @@ def _fill(tile: Array, picture: Array) -> None:
     )
 
 
-def _write_title(sheet: Array, column: Column, place: Rect, layout: _Layout) -> None:
+def _write_title(sheet: Image, column: Column, place: Rect, layout: _Layout) -> None:
     letters, small = layout.letters, layout.small
     baseline = place.y + letters.height
     letters.put(sheet, letters.fit(column.title, place.width), place.x, baseline)
@@ -174,7 +174,7 @@ def _write_title(sheet: Array, column: Column, place: Rect, layout: _Layout) -> 
     small.put(sheet, small.fit(column.subtitle, place.width), place.x, baseline, MUTED)
 
 
-def _write_label(sheet: Array, row: Row, place: Rect, layout: _Layout) -> None:
+def _write_label(sheet: Image, row: Row, place: Rect, layout: _Layout) -> None:
     """The label, its score and the frame's time, one below the other."""
     letters, small = layout.letters, layout.small
     y = place.y + letters.height

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastcam_runtime.draw.legend import MUTED, lovi_colors, map_colors
 from fastcam_runtime.draw.lettering import Lettering
-from fastcam_runtime.image import Array, Rect
+from fastcam_runtime.image import Image, Rect
 
 
 def legend_height(letters: Lettering) -> int:
@@ -12,7 +12,7 @@ def legend_height(letters: Lettering) -> int:
     return _bar_height(letters) + 2 * letters.height
 
 
-def draw_legend(sheet: Array, x: int, y: int, width: int, letters: Lettering, scales: int) -> None:
+def draw_legend(sheet: Image, x: int, y: int, width: int, letters: Lettering, scales: int) -> None:
     """Draw both legends side by side, in place.
 
     Args:
@@ -44,7 +44,7 @@ def _bar_height(letters: Lettering) -> int:
     return 3 * letters.height
 
 
-def _write_tick(sheet: Array, letters: Lettering, text: str, bar: Rect, along: float) -> None:
+def _write_tick(sheet: Image, letters: Lettering, text: str, bar: Rect, along: float) -> None:
     """Write below a bar, centred on a part of its width but not beyond its ends."""
     width = letters.width(text)
     x = round(bar.x + along * bar.width - width / 2)

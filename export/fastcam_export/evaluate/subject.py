@@ -10,7 +10,7 @@ import numpy as np
 from fastcam_runtime.classes import tells_classes
 from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, CLASS_OUTPUTS, output_names
 from fastcam_runtime.errors import ModelError
-from fastcam_runtime.image import Array, Geometry
+from fastcam_runtime.image import Array, Geometry, Image
 from fastcam_runtime.model.grafted import Model
 from fastcam_runtime.preprocess import Preprocessor
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class Subject:
         scores = next(v for v in self._session.get_outputs() if v.name == self.metadata.scores)
         self._scores_shape = scores.shape
 
-    def see(self, frame: Array) -> Seen:
+    def see(self, frame: Image) -> Seen:
         """The frame as the network gets it."""
         tensor, geometry = self._preprocess(frame)
         planar = tensor[0] if self.metadata.image.layout != "NHWC" else tensor[0].transpose(2, 0, 1)

@@ -81,7 +81,7 @@ def check_json_path(path: Path) -> None:
     if path.is_dir():
         raise SinkError(f"{path}: is a folder, not a file")
     if path.exists() and path.suffix.lower() != ".json":
-        raise SinkError(f"{path}: there is a file that is no .json; name another for the figures")
+        raise SinkError(f"{path} exists and is not a .json file; name another file for the figures")
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

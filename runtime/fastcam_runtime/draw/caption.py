@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cv2
 
-from ..image import Array
+from ..image import Array, Image
 from .lettering import Lettering, plain
 
 PLACES = ("below", "inside", "none")
@@ -25,7 +25,7 @@ def answer(label: str, score: float | None) -> str:
     return "" if score is None else f"{label} {score:.0%}"
 
 
-def write_row(row: Array, letters: Lettering, left: str, right: str) -> None:
+def write_row(row: Image, letters: Lettering, left: str, right: str) -> None:
     """Write into a row of a BGR picture, in place.
 
     Args:
@@ -46,7 +46,7 @@ def write_row(row: Array, letters: Lettering, left: str, right: str) -> None:
     letters.put(row, letters.fit(left, room), margin, baseline)
 
 
-def write_corner(picture: Array, text: str) -> None:
+def write_corner(picture: Image, text: str) -> None:
     """Write a short text on a dark ground in the upper left corner of a BGR picture, in place.
 
     The letters are made smaller until all of it fits, down to a readable size.

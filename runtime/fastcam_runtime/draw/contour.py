@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from ..errors import FastcamError
-from ..image import Array, Geometry
+from ..image import Array, Geometry, Image
 
 _LINES = (((0, 0, 0), 3), ((255, 255, 255), 1))
 """A white line on a black one is seen on any ground; widths in units of a line."""
@@ -45,7 +45,7 @@ def outlines(saliency: Array, share: float, geometry: Geometry) -> list[Array]:
     return list(found)
 
 
-def draw_outlines(picture: Array, contours: list[Array]) -> None:
+def draw_outlines(picture: Image, contours: list[Array]) -> None:
     """Draw outlines into a BGR picture, in place, as wide as its size asks for."""
     unit = max(1, round(min(picture.shape[:2]) / 480))
     for colour, width in _LINES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from ..image import Array, Image
+from ..image import Image
 from . import colormaps
 from .lettering import Lettering
 
@@ -16,7 +16,7 @@ MUTED = (176, 168, 160)
 """BGR of everything that is written beside the point."""
 
 
-def write_legend(row: Array, letters: Lettering, *, lovi: bool, colormap: str = colormaps.DEFAULT) -> None:
+def write_legend(row: Image, letters: Lettering, *, lovi: bool, colormap: str = colormaps.DEFAULT) -> None:
     """Draw a colour bar with its two ends named, in a row of a BGR picture, in place.
 
     Args:

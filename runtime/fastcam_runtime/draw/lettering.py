@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import cv2
 
-from ..image import Array
+from ..image import Image
 
 _SMALLEST = 9
 _WHITE = (255, 255, 255)
@@ -65,7 +65,7 @@ class Lettering:
             text = text[:-1]
         return f"{text.rstrip()}.." if text else ""
 
-    def put(self, picture: Array, text: str, x: int, y: int, colour: tuple[int, int, int] = _WHITE) -> None:
+    def put(self, picture: Image, text: str, x: int, y: int, colour: tuple[int, int, int] = _WHITE) -> None:
         """Write a line into a BGR picture, from `x` on, baseline at `y`, in characters that `plain` gives."""
         if _FACE is not None:
             cv2.putText(picture, text, (x, y), colour, _FACE, self.size, _REGULAR)

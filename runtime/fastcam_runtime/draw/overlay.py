@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from ..errors import FastcamError, closest
-from ..image import Array, Geometry, check_frame
+from ..image import Array, Geometry, Image, check_frame
 from ..native import blending
 from . import colormaps
 from .contour import draw_outlines, outlines
@@ -63,7 +63,7 @@ class Overlay:
         self.restyle(colormap, BLENDS[blend] if alpha is None else alpha)
         self._compiled = compiled
         self._contrast = Contrast(steady)
-        self._heat: Array = np.zeros((0, 0, 3), np.uint8)
+        self._heat: Image = np.zeros((0, 0, 3), np.uint8)
         self._picture = self._heat
         self._seen: object = None
 
@@ -79,7 +79,7 @@ class Overlay:
         """Forget the contrast of the maps so far: the next ones are about something else."""
         self._contrast.reset()
 
-    def draw(self, frame: Array, saliency: Array, geometry: Geometry | None = None) -> Array:
+    def draw(self, frame: Image, saliency: Array, geometry: Geometry | None = None) -> Image:
         """The frame with the map over it.
 
         Args:
@@ -116,7 +116,7 @@ class Overlay:
             draw_outlines(self._picture, outlines(saliency, self._contour, geometry))
         return self._picture
 
-    def heat(self, saliency: Array, geometry: Geometry) -> Array:
+    def heat(self, saliency: Array, geometry: Geometry) -> Image:
         """The map alone in its colours, at the frame's size, black outside of what the network saw.
 
         Returns:
@@ -132,7 +132,7 @@ class Overlay:
             self._look_up(levels, self._colours, geometry.seen.of(self._heat))
         return self._heat
 
-    def _mix(self, base: Array, levels: Array, geometry: Geometry) -> None:
+    def _mix(self, base: Image, levels: Array, geometry: Geometry) -> None:
         """((frame·keep + 255) >> 8) + add, by the weights of each level."""
         picture = geometry.seen.of(self._picture)
         blend_levels = blending.load() if self._compiled else None
@@ -196,14 +196,14 @@ def _packed(table: Array) -> Array:
 
 
 def overlay(
-    frame: Array,
+    frame: Image,
     saliency: Array,
     geometry: Geometry | None = None,
     *,
     colormap: str = colormaps.DEFAULT,
     alpha: float | None = None,
     blend: str = DEFAULT_BLEND,
-) -> Array:
+) -> Image:
     """The frame with the map over it, as a new picture; `Overlay` does the same for many frames.
 
     Args:
@@ -222,7 +222,7 @@ def overlay(
     return Overlay(colormap, alpha, blend).draw(frame, saliency, geometry)
 
 
-def to_bgr(frame: Array) -> Array:
+def to_bgr(frame: Image) -> Image:
     """A gray, BGR or BGRA frame as BGR (itself if it is one)."""
     frame = check_frame(frame)
     if frame.ndim == 2:
@@ -232,7 +232,7 @@ def to_bgr(frame: Array) -> Array:
     return frame
 
 
-def to_gray(frame: Array) -> Array:
+def to_gray(frame: Image) -> Image:
     """A gray, BGR or BGRA frame as H×W (itself if it is gray)."""
     frame = check_frame(frame)
     if frame.ndim == 3:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import FastcamError, closest
 from ..explanation import Explanation
-from ..image import Array
+from ..image import Array, Image
 from . import views
 from .caption import PLACES, answer, darken, row_height, write_row
 from .legend import write_legend
@@ -17,7 +17,7 @@ from .lettering import Lettering
 from .overlay import Overlay
 from .smoothing import Smoother
 
-_Row = Callable[[Array, Lettering], None]
+_Row = Callable[[Image, Lettering], None]
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ class Renderer:
         self._maps: Mapping[str, Array] = {}
         self._smoothed: Mapping[str, Array] = {}
         self._shown: tuple[str, str | None] | None = None
-        self._canvas: Array = np.zeros((0, 0, 3), np.uint8)
+        self._canvas: Image = np.zeros((0, 0, 3), np.uint8)
 
     def restyle(self, colormap: str, alpha: float) -> None:
         """Draw in other colours and with another opacity from now on."""
         self._overlay.restyle(colormap, alpha)
 
     def draw(
-        self, frame: Array, explanation: Explanation, view: str, class_choice: str | None, fps: float | None
-    ) -> Array:
+        self, frame: Image, explanation: Explanation, view: str, class_choice: str | None, fps: float | None
+    ) -> Image:
         """The picture of a frame.
 
         Args:
@@ -114,7 +114,7 @@ class Renderer:
             rows.append(lambda row, letters: write_row(row, letters, text, figures))
         return rows
 
-    def _with_rows(self, picture: Array, rows: list[_Row], inside: bool) -> Array:
+    def _with_rows(self, picture: Image, rows: list[_Row], inside: bool) -> Image:
         height, width = picture.shape[:2]
         letters, each = Lettering.for_picture(height, width), row_height(height, width)
         if inside:

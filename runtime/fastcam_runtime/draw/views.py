@@ -12,7 +12,7 @@ from .. import contract
 from ..detect.detections import Detection
 from ..detect.draw import draw_boxes, show_inside
 from ..errors import FastcamError, closest
-from ..image import Array, Geometry, Rect
+from ..image import Array, Geometry, Image, Rect
 from ..model.grafted import Model
 from .caption import write_corner
 from .overlay import Overlay, to_bgr
@@ -76,16 +76,16 @@ class Painter:
     def __init__(self, overlay: Overlay) -> None:
         self._overlay = overlay
         self._lovi = Overlay(blend="paper")  # LOVI's own colours would mix with those of the frame
-        self._canvas: Array = np.zeros((0, 0, 3), np.uint8)
+        self._canvas: Image = np.zeros((0, 0, 3), np.uint8)
 
     def paint(
         self,
         view: str,
-        frame: Array,
+        frame: Image,
         maps: Mapping[str, Array],
         geometry: Geometry,
         detections: Sequence[Detection] = (),
-    ) -> Array:
+    ) -> Image:
         """The picture of a view.
 
         Args:
@@ -106,7 +106,7 @@ class Painter:
     def _paint(
         self,
         view: str,
-        frame: Array,
+        frame: Image,
         maps: Mapping[str, Array],
         geometry: Geometry,
         detections: Sequence[Detection],
@@ -131,7 +131,7 @@ class Painter:
         picture = drawer.draw(frame, saliency, geometry)
         return show_inside(picture, frame, detections) if view == "boxes" else picture
 
-    def _scales(self, frame: Array, maps: Mapping[str, Array], geometry: Geometry) -> Array:
+    def _scales(self, frame: Image, maps: Mapping[str, Array], geometry: Geometry) -> Image:
         """The frame and the map of each scale, as a grid read from the top left, shallow to deep."""
         columns = math.ceil(math.sqrt(len(maps) + 1))
         rows = math.ceil((len(maps) + 1) / columns)
@@ -151,7 +151,7 @@ class Painter:
             write_corner(tile, f"{scale}: {saliency.shape[1]} x {saliency.shape[0]}")
         return canvas
 
-    def _room(self, height: int, width: int) -> Array:
+    def _room(self, height: int, width: int) -> Image:
         if self._canvas.shape[:2] != (height, width):
             self._canvas = np.zeros((height, width, 3), np.uint8)
         return self._canvas

@@ -5,15 +5,13 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..image import Array, Image
 from . import find_function
 
-Array = npt.NDArray[Any]
-BlendLevels = Callable[[Array, Array, Array, Array, Array], None]
+BlendLevels = Callable[[Image, Array, Array, Array, Image], None]
 
 
 @functools.cache
@@ -26,7 +24,7 @@ def load() -> BlendLevels | None:
     function.argtypes = [address, stride, address, address, address, address, stride, count, count]
     function.restype = None
 
-    def blend_levels(frame: Array, levels: Array, keep: Array, add: Array, picture: Array) -> None:
+    def blend_levels(frame: Image, levels: Array, keep: Array, add: Array, picture: Image) -> None:
         """Write `((frame · keep + 255) >> 8) + add` to `picture`, by the weights of each pixel's level.
 
         Args:

@@ -71,7 +71,7 @@ def test_an_output_named_twice(again: str) -> None:
 
 
 def test_figures_replace_only_figures(folder: Path) -> None:
-    with pytest.raises(SinkError, match=r"model.onnx: there is a file that is no .json"):
+    with pytest.raises(SinkError, match=r"model.onnx exists and is not a .json file"):
         check_json_path(folder / "model.onnx")
     (folder / "old.json").write_text("{}")
     check_json_path(folder / "old.json")
