@@ -16,10 +16,10 @@ from fastcam_runtime.sinks.atomic import check_folder, prepare_folder, write_who
 
 from ..api import export
 from ..errors import GraftError
-from ..evaluate import page, table
 from ..evaluate.evaluation import Request, begin, evaluate
 from ..evaluate.localisation import Objects
 from ..evaluate.pictures import list_pictures
+from ..evaluate.report import page, table
 from ..evaluate.subject import JUDGED, Subject
 from ..save.interruption import temporary_folder
 from .arguments import add_graft_options, graft_options

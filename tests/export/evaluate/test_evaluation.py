@@ -10,9 +10,10 @@ import fastcam_export
 import numpy as np
 import onnx
 import pytest
-from fastcam_export.evaluate import evaluation, page, table
+from fastcam_export.evaluate import evaluation
 from fastcam_export.evaluate.controls import CONTROLS
 from fastcam_export.evaluate.evaluation import Request, begin, evaluate
+from fastcam_export.evaluate.report import page, table
 from fastcam_export.evaluate.results import Evaluation
 from fastcam_export.evaluate.subject import Subject
 from fastcam_runtime.cli.main import main

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastcam_runtime.text import left_table
 
-from .bootstrap import Estimate
-from .metrics import METRICS, SHOWN
-from .results import Evaluation
+from ..bootstrap import Estimate
+from ..metrics import METRICS, SHOWN
+from ..results import Evaluation
 from .words import conclusions
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .bootstrap import estimate
-from .controls import CONTROLS
-from .metrics import METRICS
-from .results import Evaluation
+from ..bootstrap import estimate
+from ..controls import CONTROLS
+from ..metrics import METRICS
+from ..results import Evaluation
 
 FEW = 30
 """Below this many pictures intervals are wide, and says so."""

@@ -9,10 +9,10 @@ from html import escape
 import cv2
 from fastcam_runtime.draw.overlay import overlay
 
+from ..metrics import METRICS
+from ..perturbation import LEVELS
+from ..results import Evaluation, Example
 from . import svg
-from .metrics import METRICS
-from .perturbation import LEVELS
-from .results import Evaluation, Example
 from .table import flicker_rows, main_rows, number, sanity_rows
 from .words import conclusions
 

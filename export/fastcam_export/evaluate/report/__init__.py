@@ -1,0 +1,1 @@
+"""What an evaluation says: a table, a page, and conclusions in words."""
