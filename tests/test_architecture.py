@@ -23,11 +23,13 @@ ROOMS_BELOW = {
     "prepared": {"native"},
     "measure": {"model", "native", "prepared"},
     "model": {"native", "prepared"},
-    "draw": {"model", "native"},
+    "detect": set[str](),
+    "draw": {"detect", "model", "native"},
+    "web": {"measure", "model"},
     "sources": set[str](),
     "sinks": {"draw", "live"},
     "live": {"draw", "measure", "model", "sinks", "sources"},
-    "cli": {"draw", "live", "measure", "model", "native", "prepared", "sinks", "sources"},
+    "cli": {"detect", "draw", "live", "measure", "model", "native", "prepared", "sinks", "sources", "web"},
 }
 """For each room of the runtime, the other rooms that it may import. All may import the modules at the top."""
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from .. import contract
 from ..detect.detections import Detection
-from ..detect.draw import draw_boxes, show_inside
 from ..errors import FastcamError, closest
 from ..image import Array, Geometry, Image, Rect
 from ..model.grafted import Model
+from .boxes import draw_boxes, show_inside
 from .caption import write_corner
 from .overlay import Overlay, to_bgr
 

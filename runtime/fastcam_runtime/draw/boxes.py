@@ -8,9 +8,9 @@ from functools import cache
 
 import cv2
 
-from ..draw.lettering import Lettering, plain
+from ..detect.detections import Detection
 from ..image import Array
-from .detections import Detection
+from .lettering import Lettering, plain
 
 _GOLDEN = 0.618034
 """Steps of the hue: neighbouring classes look different, however many there are."""
