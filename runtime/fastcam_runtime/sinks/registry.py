@@ -71,7 +71,7 @@ def _complaint(uri: str) -> str:
     page = re.fullmatch(r"(?:http:/?)?([\w.-]*:)?(\d+)", uri)
     if page:
         return f"write a live page as http://{page[1] or ':'}{page[2]}"
-    endings = [suffix for kind in KINDS for suffix in kind.suffixes]
+    endings = dict.fromkeys(suffix for kind in KINDS for suffix in kind.suffixes)
     return (
         f"cannot tell the format from the suffix {Path(uri).suffix.lower()!r}; there are "
         f"{', '.join(endings)}, folder/ and frames/%04d.png"

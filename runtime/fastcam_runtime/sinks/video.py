@@ -1,4 +1,4 @@
-"""Recording to a video file that is playable even after an error."""
+"""Recording to a video file, or an animation, that is playable even after an error."""
 
 from __future__ import annotations
 
@@ -13,14 +13,7 @@ from ..errors import SinkError
 from ..image import Image
 from .atomic import beside, prepare_folder
 from .base import Sink, SinkKind, Status
-
-CODECS = {
-    ".mp4": ("mp4v", "avc1"),
-    ".mov": ("mp4v", "avc1"),
-    ".mkv": ("mp4v", "MJPG"),
-    ".avi": ("MJPG", "XVID"),
-}
-"""Codecs to try for each container; every build of OpenCV has the first."""
+from .encoders import FORMATS, Encoder, open_encoder
 
 _RESERVE = 8 * 2**20
 _RESERVE_PER_FRAME = 64
@@ -41,8 +34,8 @@ class VideoFile(Sink):
     """A video file. It appears at `path` when it is closed, complete and playable, or not at all.
 
     Its size is that of the first picture, rounded up to even numbers as codecs require; later pictures of
-    another size are scaled to fit. OpenCV does not report failed writes, so the recording ends while there is
-    space left to finish it.
+    another size are scaled to fit. Encoders do not report failed writes reliably, so the recording ends while
+    there is space left to finish it. `encoders.formats` chooses the codec, and logs it.
 
     Args:
         path: Its suffix chooses the container.
@@ -73,7 +66,7 @@ class VideoFile(Sink):
         self._free = free
         self._clock = clock
         self._started = 0.0
-        self._writer: cv2.VideoWriter | None = None
+        self._encoder: Encoder | None = None
         self._size = (0, 0)
         self._count = 0
 
@@ -82,22 +75,25 @@ class VideoFile(Sink):
             raise SinkError(
                 f"{self._path}: the disk is nearly full; recording ends after {self._count} pictures"
             )
-        if self._writer is None:
+        if self._encoder is None:
             height, width = picture.shape[:2]
-            self._size = (width + width % 2, height + height % 2)
-            self._writer = self._open()
+            step = 2 if FORMATS[self._path.suffix.lower()].even else 1
+            self._size = (width + width % step, height + height % step)
+            self._encoder = open_encoder(self._path, self._part, self._fps, self._size)
             self._started = self._clock()
         picture = fit(picture, self._size)
         for _ in range(self._due() if self._real_time else 1):
-            self._writer.write(picture)
+            try:
+                self._encoder.write(picture)
+            except SinkError as error:
+                raise SinkError(f"{self._path}: {error}; {self._count} pictures were recorded") from error
             self._count += 1
 
     def close(self) -> None:
-        if self._writer is None:
+        if self._encoder is None:
             return
-        self._writer.release()
-        self._writer = None
-        if not _plays(self._part):
+        encoder, self._encoder = self._encoder, None
+        if not encoder.close():
             self._part.unlink(missing_ok=True)
             raise SinkError(f"{self._path}: the recording could not be finished (is the disk full?)")
         try:
@@ -113,23 +109,14 @@ class VideoFile(Sink):
             missing = 1
         return max(0, missing)
 
-    def _open(self) -> cv2.VideoWriter:
-        target = str(self._part.absolute())  # FFmpeg reads `12:30.mp4` as a URL of the protocol `12`
-        for codec in CODECS[self._path.suffix.lower()]:
-            writer = cv2.VideoWriter(target, cv2.VideoWriter.fourcc(*codec), self._fps, self._size)
-            if writer.isOpened():
-                return writer
-        self._part.unlink(missing_ok=True)
-        raise SinkError(
-            f"{self._path}: OpenCV cannot record {self._size[0]}x{self._size[1]} at {self._fps} per second "
-            f"as {self._path.suffix}; there are {', '.join(CODECS)}"
-        )
-
 
 VIDEO = SinkKind(
-    {"out.mp4": "a video; also .mov, .mkv and .avi"},
+    {
+        "out.mp4": "a video; also .webm, .mov, .mkv and .avi",
+        "out.webp": "an animation, or one picture; also .gif",
+    },
     lambda uri, options: VideoFile(Path(uri).expanduser(), options.fps, real_time=options.real_time),
-    suffixes=tuple(CODECS),
+    suffixes=tuple(FORMATS),
 )
 
 
@@ -150,12 +137,3 @@ def fit(picture: Image, size: tuple[int, int]) -> Image:
         picture, above, size[1] - height - above, left, size[0] - width - left, cv2.BORDER_CONSTANT
     )
     return barred
-
-
-def _plays(path: Path) -> bool:
-    """Whether OpenCV can read the first frame of `path`."""
-    capture = cv2.VideoCapture(str(path.absolute()))
-    try:
-        return bool(capture.isOpened() and capture.grab())
-    finally:
-        capture.release()

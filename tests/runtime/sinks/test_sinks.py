@@ -16,6 +16,7 @@ from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.sinks import Sink, Status, open_sink
 from fastcam_runtime.sinks.video import VideoFile, fit
 from support.videos import frames_of, rate_of
+from support.waiting import until
 
 GIB = 2**30
 
@@ -98,6 +99,7 @@ def test_recording_that_cannot_be_finished_leaves_the_old_file(
     path.write_bytes(b"the old one")
     sink = opened(path)
     write(sink, 5)
+    until(lambda: len(list(tmp_path.iterdir())) == 2, "no file was begun")
     (part,) = (entry for entry in tmp_path.iterdir() if entry != path)
     part.unlink()
     with pytest.raises(SinkError, match=r"out\.mp4: the recording could not be finished"):
