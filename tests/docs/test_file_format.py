@@ -17,6 +17,7 @@ import pytest
 from fastcam_export.method.normalize import NORMALIZATIONS
 from fastcam_export.method.statistics import STATISTICS
 from fastcam_runtime import contract
+from fastcam_runtime.detect.head import ACTIVATIONS, DECODINGS, LAYOUTS, Grid, Head
 from support.paths import ROOT
 from support.shared_data import shared
 
@@ -104,6 +105,16 @@ def test_real_files_are_as_described(name: str | None, tmp_path: Path) -> None:
     jsonschema.validate(metadata(onnx.load(tmp_path / "grafted.onnx")), SCHEMA)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["yolox_nano.onnx", "yunet_n_640.onnx", "RFB-320.onnx"])
+def test_real_detectors_are_as_described(name: str, tmp_path: Path) -> None:
+    fastcam_export.export(shared(f"models/detectors/{name}"), tmp_path / "grafted.onnx", outputs=["cam"])
+    found = metadata(onnx.load(tmp_path / "grafted.onnx"))
+    jsonschema.validate(found, SCHEMA)
+    assert found["cam"] == "scores"
+    assert found["detector"]["why"]
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -126,9 +137,15 @@ def test_the_schema_refuses_what_the_runtime_could_not_read(key: str, value: Any
 def test_every_key_is_in_the_page_and_in_the_schema() -> None:
     keys = [field.name for field in dataclasses.fields(contract.Metadata)]
     assert sorted(first_column(section("Metadata"))) == sorted(keys)
-    assert sorted(SCHEMA["properties"]) == sorted(SCHEMA["required"]) == sorted(keys)
+    assert sorted(SCHEMA["properties"]) == sorted([*SCHEMA["required"], "detector"]) == sorted(keys)
     for name, kind in (("image", contract.ImageInput), ("preprocess", contract.Preprocess)):
         assert set(SCHEMA["properties"][name]["properties"]) == {f.name for f in dataclasses.fields(kind)}
+    detector = SCHEMA["properties"]["detector"]["properties"]
+    assert set(detector) == {field.name for field in dataclasses.fields(Head)}
+    grid = detector["grids"]["items"]["properties"]
+    assert set(grid) == {field.name for field in dataclasses.fields(Grid)}
+    for name, known in (("layout", LAYOUTS), ("decode", DECODINGS), ("activation", ACTIVATIONS)):
+        assert detector[name]["enum"] == list(known)
     tap = SCHEMA["properties"]["taps"]["items"]["properties"]
     assert set(tap) == {field.name for field in dataclasses.fields(contract.TapInfo)}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import onnx_ir as ir
 
 from ..authoring.branch import Branch
@@ -9,7 +11,8 @@ from ..authoring.map_size import MapSize
 from ..authoring.ops import Ops, Step, make_function
 from ..cam.selection import minmax
 from ..errors import GraftError
-from ..method.bilinear import upsample
+from ..method.bands import Bands
+from ..method.bilinear import Size, interpolate_free, is_static, map_positions, matrix
 from .find import Detector
 from .rows_in_graph import read_outputs
 from .score_grid import score_grids
@@ -39,28 +42,46 @@ def detector_activation(
     size = map_size.size_input[0] if map_size.size_input else None
     values = read_outputs(branch, head, branch.model)
     grids = score_grids(branch, head, values, wanted, one_picture=one_picture, size=size)
-    large = [
-        branch.call(
-            upsample(opset=branch.opset, size_from=own, size_to=map_size.size),
-            grid,
-            *map_size.size_input,
-            name=f"cam/upsampled_{k + 1}",
-        )
-        for k, (grid, own) in enumerate(zip(grids.maps, grids.sizes, strict=True))
-    ]
-    largest = large[0]
-    if len(large) > 1:
-        largest = branch.call(largest_of(branch.opset, len(large)), *large, name="cam/largest")
-    return branch.call(minmax(branch.opset), largest, name="cam/minmax")
+    step = largest(opset=branch.opset, sizes=grids.sizes, size=map_size.size)
+    large = branch.call(step, *grids.maps, *map_size.size_input, name="cam/largest")
+    return branch.call(minmax(branch.opset), large, name="cam/minmax")
 
 
-def largest_of(opset: int, count: int) -> Step:
-    """The largest of `count` maps in each place, [N,H,W]."""
-    names = [f"U{k + 1}" for k in range(count)]
+def largest(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
+    """The step from maps [N,h,w], one per stride, to the largest in each place of all, enlarged, [N,H,W].
 
-    def body(op: Ops, *maps: ir.Value) -> ir.Value:
-        result: ir.Value = op.Max(*maps)
-        return result
+    With any size free the step has one more data input after the maps, `size`: int64 [2], H and W.
+    The enlarged maps are those of `upsample`. Only the few rows that a band of output rows reads are
+    multiplied, as in `combine`.
+    """
+    names = [f"M{k + 1}" for k in range(len(sizes))]
+    doc = "The largest over the strides of the maps, each interpolated bilinearly to one size."
+    if not is_static(size, *sizes):
 
-    doc = "The largest value over the strides."
-    return Step(make_function("LargestOverStrides", opset, names, body, output="L", doc=doc))
+        def free(op: Ops, *inputs: ir.Value) -> ir.Value:
+            *maps, wanted = inputs
+            return _max(op, [interpolate_free(op, m, wanted) for m in maps])
+
+        inputs = [*names, "size"]
+        return Step(make_function("LargestDynamic", opset, inputs, free, output="L", doc=doc))
+    constants = map_positions(sizes, size)
+    lengths = constants["lengths"].tolist()
+    bands = [Bands.of([height], constants["rows"].shape[2]) for height, _ in lengths]
+    constants = {"lengths": constants["lengths"], "columns": constants["columns"]}
+    constants |= {f"rows{k + 1}": band.rows for k, band in enumerate(bands)}
+
+    def body(op: Ops, *inputs: ir.Value) -> ir.Value:
+        maps, (lengths, columns, *rows) = inputs[: len(names)], inputs[len(names) :]
+        large = []
+        for k, m in enumerate(maps):
+            width = op.Gather(op.Gather(lengths, k), 1)
+            wide = op.MatMul(m, matrix(op, op.Gather(columns, k), width))
+            large.append(bands[k].product(op, rows[k], wide))
+        return _max(op, large)
+
+    function = make_function("LargestOverStrides", opset, [*names, *constants], body, output="L", doc=doc)
+    return Step(function, constants)
+
+
+def _max(op: Ops, maps: Sequence[ir.Value]) -> ir.Value:
+    return op.Max(*maps) if len(maps) > 1 else maps[0]

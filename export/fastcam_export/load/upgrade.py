@@ -117,6 +117,7 @@ def _upgrade_opset(source: Source) -> Source:
     _restore(proto, source.proto)
     if opset < RESIZE_MODES_OPSET:
         _keep_resize_modes(proto)
+    _drop_empty_scales(proto.graph)
     _keep_softmax_whole(proto.graph)
     return replace(source, proto=proto, notes=(*source.notes, f"opset {opset} upgraded to {MIN_OPSET}"))
 
@@ -140,6 +141,22 @@ def _keep_resize_modes(proto: onnx.ModelProto) -> None:
             present = {attribute.name for attribute in node.attribute}
             missing = [name for name in modes if name not in present]
             node.attribute.extend(onnx.helper.make_attribute(name, modes[name]) for name in missing)
+
+
+def _drop_empty_scales(graph: onnx.GraphProto) -> None:
+    """Leave out the empty `scales` of a Resize that has `sizes`: since opset 13 it has one of them only."""
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    tensors |= {
+        node.output[0]: attribute.t
+        for node in graph.node
+        if node.op_type == "Constant"
+        for attribute in node.attribute
+        if attribute.name == "value"
+    }
+    for node in graph.node:
+        has_sizes = node.op_type == "Resize" and len(node.input) > 3 and node.input[3] != ""
+        if has_sizes and node.input[2] in tensors and 0 in tensors[node.input[2]].dims:
+            node.input[2] = ""
 
 
 def _keep_softmax_whole(graph: onnx.GraphProto) -> None:

@@ -17,6 +17,9 @@ from ..options import Options
 from .labels import NAMES_KEY, parse_names
 from .preprocess import resolve_preprocess
 
+SCORE_GRID = "scores"
+"""What the metadata call the class maps of a detector."""
+
 
 def describe_graft(
     source: Source, found: Plan, scales: Scales, options: Options, outputs: tuple[str, ...]
@@ -45,7 +48,7 @@ def describe_graft(
         statistic=options.statistic,
         epsilon=options.epsilon,
         normalize=options.normalize,
-        cam=options.cam if options.needs_class_maps else None,
+        cam=_cam(options, detector),
         preprocess=resolve_preprocess(
             options.preprocess,
             own,
@@ -59,6 +62,12 @@ def describe_graft(
         approximation=scales.approximation,
         detector=detector.head if detector is not None else None,
     )
+
+
+def _cam(options: Options, detector: Detector | None) -> str | None:
+    if not options.needs_class_maps:
+        return None
+    return options.cam if detector is None else SCORE_GRID
 
 
 def _labels(found: Plan, options: Options, names: str) -> tuple[str, ...]:

@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from ..classes import Prediction
+from ..detect.energy import energy_inside
 from ..errors import SinkError
-from ..image import Image
+from ..explanation import Explanation
+from ..image import Array, Image
 from ..regions import Region, regions
 from .atomic import prepare_folder
 from .base import Sink, Status, finite
 
+DETECT = "detect"
+"""The stage that only a detector has."""
 STDOUT = "-"
 SUFFIXES = (".jsonl", ".ndjson")
 _REGIONS = 5
@@ -107,6 +111,7 @@ def describe_frame(status: Status) -> dict[str, Any]:
         **({"explained": status.label} if status.class_choice is not None else {}),
         "top": describe_classes(status.top),
         "regions": describe_regions(status),
+        **describe_detections(status),
         "latency_ms": {stage: finite(milliseconds) for stage, milliseconds in status.latency.items()},
         **({"cold": True} if status.cold else {}),
     }
@@ -120,12 +125,44 @@ def describe_classes(top: tuple[Prediction, ...]) -> list[dict[str, Any]]:
 def describe_regions(status: Status) -> list[dict[str, Any]] | None:
     """The regions of the map that is shown; None if the view shows no map, several ones, or LOVI."""
     explanation = status.explanation
-    if explanation is None or len(explanation.maps) != 1:
-        return None
-    (saliency,) = explanation.maps.values()
-    if saliency.ndim != 2:
+    saliency = None if explanation is None else _single_map(explanation)
+    if explanation is None or saliency is None:
         return None
     return [_describe(region) for region in regions(saliency, geometry=explanation.geometry)[:_REGIONS]]
+
+
+def describe_detections(status: Status) -> dict[str, Any]:
+    """`detections` of a detector: box, class, score, row, and the share of the map inside the box.
+
+    Empty for any other network. `energy` is null if the view shows no single map.
+    """
+    explanation = status.explanation
+    if explanation is None or DETECT not in explanation.timings:
+        return {}
+    saliency = _single_map(explanation)
+    found = explanation.detections
+    shares: list[float | None] = [None] * len(found)
+    if saliency is not None:
+        shares = [*energy_inside(saliency, explanation.geometry, found)]
+    return {
+        "detections": [
+            {
+                "box": [round(side, 1) for side in each.box],
+                "class": each.index,
+                "label": each.label,
+                "score": finite(each.score),
+                "row": each.row,
+                "energy": finite(share),
+            }
+            for each, share in zip(found, shares, strict=True)
+        ]
+    }
+
+
+def _single_map(explanation: Explanation) -> Array | None:
+    """The one map that is shown, H×W; None if there is none, several ones, or LOVI."""
+    maps = list(explanation.maps.values())
+    return maps[0] if len(maps) == 1 and maps[0].ndim == 2 else None
 
 
 def _describe(region: Region) -> dict[str, Any]:
