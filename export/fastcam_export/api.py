@@ -9,6 +9,7 @@ from typing import Any
 
 import onnx
 from fastcam_runtime.contract import Metadata
+from fastcam_runtime.errors import guarded
 
 from .check import check
 from .deploy.deploying import deploy
@@ -73,7 +74,8 @@ def export(model: Any, target: str | Path, /, *, example: Any = None, **options:
     """
     place = check_target(target, options.get("labels"))
     wanted = Options(**options)
-    with draft(place) as files:
+    named = str(model) if isinstance(model, str | Path) else "this model"
+    with guarded(named), draft(place) as files:
         original, result = _write(files, model, example, wanted)
         # Free the model, which holds reference cycles: the check needs the memory for its sessions.
         gc.collect()

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from .detect.head import Head
-from .errors import ModelError
+from .errors import ModelError, first_line
+from .limits import MAX_METADATA, check_picture
+from .metadata_rules import check_metadata
+from .text import printable
 
 DOMAIN = "fastcam"
 METADATA_KEY = "fastcam"
@@ -64,6 +67,8 @@ def output_names(outputs: tuple[str, ...], scales: int) -> tuple[str, ...]:
 
 
 PLACEMENTS = ("centre", "corner")
+_LARGEST = 1e9
+"""Means are of 0…255 and deviations of that order: with these limits no quotient overflows a float32."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +104,12 @@ class Preprocess:
                 )
             if not all(math.isfinite(value) for value in values):
                 raise ModelError(f"preprocess: {field} holds {list(values)}, not only finite numbers")
+            if any(abs(value) > _LARGEST for value in values):
+                raise ModelError(f"preprocess: {field} holds {list(values)}, not only ±{_LARGEST:g} or less")
         if any(value == 0 for value in self.std):
             raise ModelError("preprocess: std holds a zero")
+        if any(abs(value) < 1 / _LARGEST for value in self.std):
+            raise ModelError(f"preprocess: std holds {list(self.std)}, not only {1 / _LARGEST:g} or more")
 
 
 PREPROCESS: Mapping[str, Preprocess] = {
@@ -201,24 +210,33 @@ class Metadata:
         few results are kept.
         """
         try:
-            fields: dict[str, Any] = json.loads(text)
-            version = fields["version"]
-            if version > FORMAT_VERSION:
-                raise ModelError(
-                    f"grafted by a newer fastcam (format {version}, this one reads {FORMAT_VERSION})"
-                )
-            fields["image"] = _build(ImageInput, fields["image"])
-            fields["taps"] = tuple(_build(TapInfo, tap) for tap in fields["taps"])
-            fields["preprocess"] = _build(Preprocess, fields["preprocess"])
-            if fields.get("detector") is not None:
-                fields["detector"] = Head.from_fields(fields["detector"])
-            if fields.get("frame") is not None:
-                fields["frame"] = _build(FrameInput, fields["frame"])
-            metadata: Metadata = _build(cls, fields)
-        except ModelError:
-            raise
-        except Exception as error:  # the text can be anything, and can fail in any way
-            raise ModelError(f"the file's '{METADATA_KEY}' metadata is damaged: {error!r}") from error
+            if len(text) > MAX_METADATA:
+                raise ModelError(f"it has {len(text)} characters, {MAX_METADATA} are the limit")
+            fields: Any = json.loads(text)
+            version = fields.get("version") if isinstance(fields, dict) else None
+            newer = isinstance(version, int) and version > FORMAT_VERSION
+            if not newer:
+                check_metadata(fields)
+        except ModelError as error:
+            raise ModelError(f"the file's '{METADATA_KEY}' metadata is damaged: {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise ModelError(
+                f"the file's '{METADATA_KEY}' metadata is damaged: it is not JSON ({first_line(error)})"
+            ) from error
+        if newer:
+            raise ModelError(
+                f"grafted by a newer fastcam (format {printable(str(version))}, this one reads "
+                f"{FORMAT_VERSION})"
+            )
+        fields["image"] = _build(ImageInput, fields["image"])
+        check_picture("its picture", 1, fields["image"].height, fields["image"].width)
+        fields["taps"] = tuple(_build(TapInfo, tap) for tap in fields["taps"])
+        fields["preprocess"] = _build(Preprocess, fields["preprocess"])
+        if fields.get("detector") is not None:
+            fields["detector"] = Head.from_fields(fields["detector"])
+        if fields.get("frame") is not None:
+            fields["frame"] = _build(FrameInput, fields["frame"])
+        metadata: Metadata = _build(cls, fields)
         return metadata
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from .text import printable
 
 
 class FastcamError(Exception):
@@ -22,10 +25,43 @@ class SinkError(FastcamError):
     """Pictures cannot be written or shown."""
 
 
+class UnexpectedError(FastcamError):
+    """Something failed that no check foresaw: a mistake in this package, with the cause as `__cause__`."""
+
+
+@contextmanager
+def guarded(name: str) -> Iterator[None]:
+    """Turn what no check foresaw into one line that names the file and asks for a report.
+
+    Errors of the user and of the system pass as they are.
+
+    Args:
+        name: What is worked on, for the message.
+
+    Raises:
+        UnexpectedError: Any other error came out of the block.
+    """
+    try:
+        yield
+    except (FastcamError, OSError):
+        raise
+    except MemoryError as error:
+        raise ModelError(f"{name}: not enough memory") from error
+    except Exception as error:
+        what = f"{type(error).__name__}: {first_line(error)[:_LONGEST_REASON]}"
+        raise UnexpectedError(
+            f"{name}: {what}; this is a mistake in fastcam, please report it with the file "
+            "(--debug shows the traceback)"
+        ) from error
+
+
+_LONGEST_REASON = 300
+
+
 def closest(name: str, candidates: Iterable[str], most: int = 3) -> str:
     """The candidates most like `name`, as the end of an error message: `; closest: a, b` or nothing."""
     found = difflib.get_close_matches(name, list(candidates), n=most, cutoff=0.4)
-    return f"; closest: {', '.join(found)}" if found else ""
+    return f"; closest: {', '.join(map(printable, found))}" if found else ""
 
 
 def first_line(error: BaseException) -> str:

@@ -85,7 +85,7 @@ def make_graft(
             scores="logits",
             scores_are="probabilities" if probabilities else "logits",
             taps=(contract.TapInfo("x", (None, 3, height, width), 1.0),),
-            outputs=outputs,
+            outputs=contract.output_names(outputs, 2),
             preprocess=preprocess,
             resize=resize,
             labels=labels,

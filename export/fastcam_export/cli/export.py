@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from fastcam_runtime.cli.arguments import MODEL_HELP, Parser
 from fastcam_runtime.contract import TapInfo
-from fastcam_runtime.text import count
+from fastcam_runtime.text import count, one_line
 
 from ..api import export
 from .arguments import add_graft_options, default_target, graft_options
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     out = default_target(args.model) if args.out is None else args.out
     exported = export(args.model, out, **graft_options(args))
     for note in exported.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {one_line(note)}", file=sys.stderr)
     scales = _sizes(exported.metadata.taps)
     prepared = f", prepared for {exported.metadata.prepared}" if args.prepared else ""
     print(f"{exported}: {scales}, outputs {', '.join(exported.metadata.outputs)}{prepared}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from fastcam_runtime.text import left_table
+from fastcam_runtime.errors import guarded
+from fastcam_runtime.text import left_table, many_lines, one_line
 
 from ..analysis.ends import Ends
 from ..analysis.plan import Plan, plan
@@ -27,9 +28,10 @@ def describe(model: str, options: Options) -> str:
     Raises:
         FastcamError: The model cannot be read, or has no usable scale.
     """
-    source = load(model, input_shape=options.input_shape)
-    found = plan(source, options)
-    notes = "".join(f"note: {note}\n" for note in (*source.notes, *found.notes))
+    with guarded(model):
+        source = load(model, input_shape=options.input_shape)
+        found = plan(source, options)
+    notes = "".join(f"note: {one_line(note)}\n" for note in (*source.notes, *found.notes))
     return notes + _describe_plan(found)
 
 
@@ -51,7 +53,7 @@ def _describe_plan(found: Plan) -> str:
     lines += [left_table(rows), "", "not taken, nearest first:"]
     for k, tap in enumerate(found.taps, start=1):
         lines += [f"  scale {k}: {reason}" for reason in tap.rejected]
-    return "\n".join(lines)
+    return many_lines("\n".join(lines))
 
 
 def _describe_head(found: Plan) -> list[str]:

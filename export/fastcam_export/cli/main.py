@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Sequence
 
 from fastcam_runtime.cli.arguments import Parser, parse
@@ -21,6 +22,7 @@ def main(argv: Sequence[str]) -> int:
     for command in COMMANDS:
         command.add_parser(commands)
     args = parse(parser, commands.choices, argv)
+    _silence_others()
     with interrupted_once():
         code: int | None = args.handler(args)
     return code or 0
@@ -28,5 +30,11 @@ def main(argv: Sequence[str]) -> int:
 
 def inspect(args: argparse.Namespace) -> None:
     """Print the scales of a plain network; the runtime has parsed the arguments."""
+    _silence_others()
     with interrupted_once():
         plain.run(args)
+
+
+def _silence_others() -> None:
+    """Drop onnx_ir's warnings about odd files: what matters of them is in our one line."""
+    logging.getLogger("onnx_ir").setLevel(logging.CRITICAL)

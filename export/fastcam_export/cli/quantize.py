@@ -12,6 +12,7 @@ from fastcam_runtime.contract import PREPROCESS, RESIZE
 from fastcam_runtime.measure.paired import BenchOptions
 from fastcam_runtime.measure.system import overflows_int8
 from fastcam_runtime.model.pruning import cut_file
+from fastcam_runtime.text import one_line
 
 from ..api import export
 from ..quantize.calibration import MOST, split
@@ -96,7 +97,7 @@ def run(args: argparse.Namespace) -> None:
         plain.write_bytes(cut_file(grafted["float32"]))
         comparison = compare({"float32": plain, "int8": made.path}, grafted, held_out, options)
     for note in made.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {one_line(note)}", file=sys.stderr)
     if args.full_range and overflows_int8():
         print("note: this processor has no VNNI: sums of 8-bit products overflow here", file=sys.stderr)
     print(comparison)

@@ -12,6 +12,7 @@ from fastcam_runtime.cli.arguments import MODEL_HELP, Parser
 from fastcam_runtime.cli.output_paths import check_json_path, refuse_overwriting, write_json
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.measure.paired import BenchOptions
+from fastcam_runtime.text import one_line
 
 from ..analysis.plan import plan
 from ..api import export
@@ -133,7 +134,7 @@ def _plain_file(
     refuse_source(out, source.path)
     found = plan(source, options)
     for note in (*source.notes, *found.notes, *options.notes):
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {one_line(note)}", file=sys.stderr)
     shapes = [tap.shape for tap in found.taps]
     path = source.path
     if path is None:

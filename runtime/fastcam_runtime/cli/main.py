@@ -7,14 +7,16 @@ import io
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import metadata
 from typing import NoReturn
 
 from .. import native
-from ..errors import FastcamError
+from ..errors import FastcamError, guarded
 from ..sources.live_source import is_hanging
+from ..text import one_line
 from . import bench as cli_bench
 from . import inspect as cli_inspect
 from . import run as cli_run
@@ -31,6 +33,8 @@ _EXPORT_COMMANDS = {
 }
 """The commands of `fastcam_export`."""
 
+_DEBUG = "--debug"
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (0; 2 for an error of the user; 130 after Ctrl-C)."""
@@ -38,10 +42,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without × or … gets a question mark
+    argv, debug = _without_debug(argv)
     try:
-        return _dispatch(argv)
+        with guarded(f"fastcam {argv[0]}" if argv else "fastcam"):
+            return _dispatch(argv)
     except FastcamError as error:
-        print(f"fastcam: error: {error}", file=sys.stderr)
+        if debug:
+            traceback.print_exc()
+        print(f"fastcam: error: {one_line(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -52,7 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         # A folder without permission, a name that is too long: found wherever a path is first used.
         where = f"{error.filename}: " if error.filename else ""
-        print(f"fastcam: error: {where}{error.strerror or error}", file=sys.stderr)
+        if debug:
+            traceback.print_exc()
+        print(f"fastcam: error: {one_line(f'{where}{error.strerror or error}')}", file=sys.stderr)
         return 2
 
 
@@ -69,12 +79,22 @@ def entry() -> NoReturn:
     os._exit(code)
 
 
+def _without_debug(argv: Sequence[str]) -> tuple[list[str], bool]:
+    """The command line without `--debug`, which every command takes, and whether it was there."""
+    options = list(argv)
+    end = options.index("--") if "--" in options else len(options)
+    kept = [word for word in options[:end] if word != _DEBUG]
+    return kept + options[end:], len(kept) < end
+
+
 def _dispatch(argv: list[str]) -> int:
     if argv and argv[0] in _EXPORT_COMMANDS:
         code: int | None = import_commands(argv[0]).main(argv)
         return code or 0
     args = parse(*_parsers(), argv)
-    logging.basicConfig(format="fastcam: %(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_OneLine("fastcam: %(message)s"))
+    logging.basicConfig(handlers=[handler])
     logging.getLogger("fastcam_runtime").setLevel(
         logging.INFO
     )  # not of others, e.g. of who builds a torch model
@@ -87,7 +107,8 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     parser = Parser(
         prog="fastcam",
         description="Saliency maps inside the ONNX file you deploy.",
-        epilog="'fastcam COMMAND --help' shows the options of a command, with examples.",
+        epilog="'fastcam COMMAND --help' shows the options of a command, with examples. "
+        "Every command takes --debug, which shows the traceback of an error.",
     )
     parser.add_argument(
         "--version", action=_Version, nargs=0, help="show versions, and whether compiled kernels run"
@@ -100,6 +121,13 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     for name, text in _EXPORT_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
     return parser, commands.choices
+
+
+class _OneLine(logging.Formatter):
+    """Keeps a message on one line: it may hold names from a file."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return one_line(super().formatMessage(record))
 
 
 class _Version(argparse.Action):

@@ -9,9 +9,8 @@ from ..draw.caption import answer
 from ..live.report import RunReport
 from ..sinks.json_lines import STDOUT
 from ..sources.capture import without_password
+from ..text import printable
 from .output_paths import write_json
-
-_LONGEST_LABEL = 80
 
 
 def tell_run(args: argparse.Namespace, report: RunReport, *, whole: bool) -> None:
@@ -33,13 +32,7 @@ def tell_run(args: argparse.Namespace, report: RunReport, *, whole: bool) -> Non
             return
         where = ", ".join(uri for uri in args.outputs if "://" not in uri) or without_password(args.input)
         network = last.latency["preprocess"] + last.latency["inference"]
-        told = [answer(_printable(last.label), last.score), f"{network:.0f} ms (first run)"]
+        told = [answer(printable(last.label), last.score), f"{network:.0f} ms (first run)"]
         print(f"{where}: {', '.join(filter(None, told))}", file=out, flush=True)
     elif report.metrics.frames:
         print(report.text(), file=out, flush=True)
-
-
-def _printable(label: str) -> str:
-    """A label as a terminal can take it: on one line, without control characters, not too long."""
-    plain = "".join(c if c.isprintable() else "?" for c in label)
-    return plain if len(plain) <= _LONGEST_LABEL else plain[: _LONGEST_LABEL - 1] + "…"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import bisect
 import unicodedata
 from dataclasses import dataclass
 
 import cv2
 
 from ..image import Image
+from ..text import printable
 
 _SMALLEST = 9
+_LONGEST = 500
+"""Characters of a line: more do not fit into a picture, and measuring them takes time."""
 _WHITE = (255, 255, 255)
 
 _HERSHEY = cv2.FONT_HERSHEY_SIMPLEX
@@ -61,9 +65,9 @@ class Lettering:
         """The text, shortened until it is at most `room` pixels wide."""
         if self.width(text) <= room:
             return text
-        while text and self.width(text + "..") > room:
-            text = text[:-1]
-        return f"{text.rstrip()}.." if text else ""
+        # The longest start that fits, by bisection: measuring takes time, and a label may be long.
+        kept = bisect.bisect_right(range(len(text)), room, key=lambda end: self.width(text[:end] + "..")) - 1
+        return f"{text[:kept].rstrip()}.." if kept > 0 else ""
 
     def put(self, picture: Image, text: str, x: int, y: int, colour: tuple[int, int, int] = _WHITE) -> None:
         """Write a line into a BGR picture, from `x` on, baseline at `y`, in characters that `plain` gives."""
@@ -75,6 +79,7 @@ class Lettering:
 
 def plain(text: str) -> str:
     """The text in the characters that the font has: before OpenCV 5, accents dropped and the rest as `?`."""
+    text = printable(text, _LONGEST)
     if _ANY_SCRIPT:
         return text
     plain = unicodedata.normalize("NFKD", text)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..contract import METADATA_KEY, ImageInput, Metadata, TapInfo
 from ..prepared import device
-from ..text import count, left_table
+from ..text import count, left_table, one_line
 from .file import Summary
 from .kernels import describe_kernels
 
@@ -44,7 +44,7 @@ def describe_graft(path: Path, file: Summary) -> str:
     rows = [("scale", "shape", "weight", "tensor")]
     for k, tap in enumerate(metadata.taps, start=1):
         rows.append((str(k), "×".join(str(d or "?") for d in tap.shape), f"{tap.weight:g}", tap.name))
-    return "\n".join([*lines, left_table(rows)])
+    return "\n".join([*map(one_line, lines), left_table(rows)])
 
 
 def _image(image: ImageInput, taps: Sequence[TapInfo]) -> str:
