@@ -1,0 +1,57 @@
+"""The plan of the study on trained networks. It was written down before the first run.
+
+Question: how well does a map know what the network needs? Score: insertion AUC minus deletion AUC of the
+predicted class's probability, removed pixels blurred, at 0, 10, 25, 50, 75 and 100 % of the pixels, as
+`fastcam evaluate` measures it. The same pictures for every map; no picture is left out.
+
+Networks: EfficientNet-Lite0 (the shipped file), MobileNetV2 (torchvision's weights), and the small ResNet
+of the retraining experiment (Imagenette, 64×64): no package with the weights of a larger ResNet was found.
+The photos of the first two are probably among their training images; those of the ResNet are not.
+
+Pictures: imagenet200.zip in a fixed random order, the first N of it that time allows, the same for both
+networks; for the ResNet Imagenette's validation photos in a fixed random order.
+
+Maps: every statistic, weighting and normalisation of ours, Grad-CAM and Grad-CAM++ (those of the package
+`grad-cam` are the same to rounding, see `benchmarks.gradcam_agreement`), their products with the map;
+LayerCAM, EigenCAM and XGrad-CAM of `grad-cam`; LaFAM (the mean of the last layer); Saliency, SmoothGrad²,
+Integrated Gradients and Guided Backprop of `captum`, as the sum of absolute values over the colours; five
+controls.
+
+Candidates for a better class map, against the product map × Grad-CAM: map × √CAM, the mean of the ranks,
+the geometric mean of the scales × CAM, map × LayerCAM of the two deepest scales; and for a better map
+without a class, against `saliency_map`: the geometric mean of the scales, the first scale blurred. A
+candidate is selected on the even pictures and confirmed on the odd ones. It is adopted if its interval
+excludes zero on at least two networks and it is worse on none.
+
+Analysis: means, and 95 % percentile bootstrap intervals of the paired difference to `saliency_map`; for the
+candidates of the difference to what they would replace.
+"""
+
+from __future__ import annotations
+
+VERSION = 1
+"""Goes into every result; count it up with any change of what is above."""
+
+ORDER_SEED = 19
+PRODUCT = "map × Grad-CAM"
+OURS: dict[str, dict[str, str]] = {
+    "saliency_map": {},
+    **{
+        f"statistic {name}": {"statistic": name}
+        for name in (
+            "std", "mean", "max", "shannon", "lognormal_mean", "lognormal_entropy",
+            "truncnormal_mean", "truncnormal_std", "truncnormal_entropy",
+        )
+    },
+    "weights linear": {"weights": "linear"},
+    "weights equal": {"weights": "equal"},
+    "normalize gamma": {"normalize": "gamma"},
+    "normalize range": {"normalize": "range"},
+}  # fmt: skip
+"""Maps without a class, by the options of their export."""
+CAMS = {"Grad-CAM": "gradcam", "Grad-CAM++": "gradcam++"}
+CLASS_CANDIDATES = ("map × √Grad-CAM", "rank average", "geometric × Grad-CAM", "map × LayerCAM of two")
+MAP_CANDIDATES = ("geometric mean", "first scale blurred")
+SMOOTHGRAD_SAMPLES, SMOOTHGRAD_NOISE, IG_STEPS = 15, 0.15, 20
+FIRST_SCALE_BLUR = 2.0
+"""Deviation of the blur on the first scale's map, in its own pixels."""
