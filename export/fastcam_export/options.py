@@ -14,7 +14,7 @@ from typing import Any
 from fastcam_runtime.contract import CLASS_OUTPUTS, OUTPUTS, RESIZE, Preprocess, output_names
 from fastcam_runtime.errors import closest
 
-from .cam import CAM_METHODS
+from .cam import CAM_METHODS, PAPER_CAM
 from .deploy.frame_input import parse_frame
 from .deploy.targets import TARGETS
 from .detect.override import read_head
@@ -22,7 +22,7 @@ from .errors import GraftError
 from .metadata.labels import class_names, read_labels
 from .method.layer import MAP_OUTPUTS
 from .method.normalize import NORMALIZATIONS
-from .method.statistics import COMPILED, STATISTICS, WITH_EPSILON
+from .method.statistics import COMPILED, STATISTICS, WEAK, WITH_EPSILON
 
 SMALLEST_FLOAT32 = 1.2e-38
 """The smallest normal float32, rounded up."""
@@ -31,6 +31,15 @@ COMBINED_OUTPUTS = ("saliency_map", "fastcam", "nonclass")
 """Outputs that read the combined map."""
 SCALE_OUTPUTS = (*COMBINED_OUTPUTS, "scales", "lovi")
 """Outputs that read the scales' maps."""
+PAPER: Mapping[str, Any] = {
+    "statistic": "smoe",
+    "normalize": "gauss",
+    "weights": "prior",
+    "epsilon": 1e-6,
+    "cam": PAPER_CAM,
+    "cam_epsilon": 0.0,
+}
+"""What `paper` stands for. The prior weights are for five scales, as the paper's networks have them."""
 _WORDS = {name: word for word in OUTPUTS for name in output_names((word,), scales=0)}
 """From the name of an output in the file to its word in `OUTPUTS`."""
 
@@ -79,11 +88,15 @@ class Options:
     """`HEIGHTxWIDTH` or `HEIGHTxWIDTHxRGBA`: the file takes the camera's uint8 frame and prepares it."""
     map_output: str | None = None
     """`uint8` or `rgba`: one more output with the combined map as bytes, or as a finished overlay layer."""
+    paper: bool = False
+    """Exactly the choices of the paper, see `PAPER`; other values of these options are refused beside it."""
     prepared: bool = False
     """Optimised for the compiled kernels, this release of onnxruntime and this kind of processor: the
     cheapest form and the fastest to load. It runs nowhere else."""
 
     def __post_init__(self) -> None:
+        if self.paper:
+            self._take_paper()
         for name, read in _READ.items():
             object.__setattr__(self, name, read(getattr(self, name)))
         _one_of("statistic", self.statistic, STATISTICS)
@@ -111,6 +124,13 @@ class Options:
         if self.prepared and self.statistic != COMPILED:
             raise GraftError(f"only the statistic {COMPILED} can be prepared, not {self.statistic}")
 
+    def _take_paper(self) -> None:
+        for name, value in PAPER.items():
+            given = getattr(self, name)
+            if given not in (_DEFAULTS[name], value):
+                raise GraftError(f"paper takes {name} {value}, not {given}; leave one of the two out")
+            object.__setattr__(self, name, value)
+
     @property
     def needs_class_maps(self) -> bool:
         return any(name in CLASS_OUTPUTS for name in self.outputs)
@@ -122,18 +142,21 @@ class Options:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Options that were given but have no effect."""
-        return tuple(
+        """Options that were given but have no effect, and choices that are known to be poor."""
+        idle = tuple(
             f"{name} {getattr(self, name)} has no effect: {reason}"
             for name, reason in self._idle().items()
-            if getattr(self, name) != _DEFAULTS[name]
+            if getattr(self, name) not in (_DEFAULTS[name], PAPER.get(name) if self.paper else None)
         )
+        if self.needs_scales and self.statistic in WEAK:
+            return (*idle, f"{self.statistic} finds less of what networks need than smoe (docs/quality.md)")
+        return idle
 
     def _idle(self) -> dict[str, str]:
         """The options that have no effect in combination with the others, each with the reason."""
         idle: dict[str, str] = {}
-        if self.cam != CAM_METHODS[0]:
-            idle["cam_epsilon"] = f"it belongs to {CAM_METHODS[0]}"
+        if self.cam != PAPER_CAM:
+            idle["cam_epsilon"] = f"it belongs to {PAPER_CAM}"
         if self.statistic not in WITH_EPSILON:
             idle["epsilon"] = f"{self.statistic} has none"
         for names, outputs in (

@@ -118,11 +118,11 @@ def test_negative_numbers_reach_their_check(
 @pytest.mark.parametrize(
     ("options", "idle"),
     [
-        ({"cam_epsilon": 1e-7, "outputs": "cam"}, ""),
+        ({"cam_epsilon": 1e-7, "outputs": "cam", "cam": "gradcam++"}, ""),
         ({"cam_epsilon": 1e-7, "outputs": "cam", "cam": "gradcam"}, "cam_epsilon 1e-07: it belongs to"),
         ({"cam_epsilon": 1e-7}, "cam_epsilon 1e-07: none of cam, fastcam, nonclass is among the outputs"),
         ({"epsilon": 0.1, "statistic": "std"}, "epsilon 0.1: std has none"),
-        ({"epsilon": 0.1, "statistic": "shannon"}, ""),
+        ({"epsilon": 0.1, "statistic": "lognormal_mean"}, ""),
         ({"weights": "equal", "outputs": "cam,fastcam"}, ""),
         ({"weights": "equal", "outputs": "lovi"}, "weights equal: none of saliency_map, fastcam, noncl"),
         ({"statistic": "max", "outputs": "cam"}, "statistic max: none of saliency_map, fastcam, noncl"),
@@ -206,13 +206,36 @@ def test_an_example_makes_no_model_of_something_else() -> None:
 def test_a_class_map_that_nobody_asked_for_is_noted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    note = "note: cam gradcam has no effect: none of cam, fastcam, nonclass is among the outputs\n"
-    assert exported(tmp_path, "--cam", "gradcam")[0] == 0
+    note = "note: cam gradcam++ has no effect: none of cam, fastcam, nonclass is among the outputs\n"
+    assert exported(tmp_path, "--cam", "gradcam++")[0] == 0
     assert capsys.readouterr().err == note
-    assert exported(tmp_path, "--cam", "gradcam", "--outputs", "fastcam")[0] == 0
+    assert exported(tmp_path, "--cam", "gradcam++", "--outputs", "fastcam")[0] == 0
     assert capsys.readouterr().err == ""
     assert export(small_cnn(), tmp_path / "out.onnx").notes == ()
-    assert Options(cam="gradcam").notes == (note.removeprefix("note: ").rstrip(),)
+    assert Options(cam="gradcam++").notes == (note.removeprefix("note: ").rstrip(),)
+
+
+def test_the_default_class_map_is_gradcam_and_paper_takes_all_choices_of_the_paper() -> None:
+    assert Options().cam == "gradcam"
+    paper = Options(paper=True, outputs="saliency_map,cam")
+    chosen = paper.statistic, paper.normalize, paper.weights, paper.epsilon, paper.cam
+    assert chosen == ("smoe", "gauss", "prior", 1e-6, "gradcam++")
+    assert paper.notes == Options(paper=True).notes == ()
+    assert Options(paper=True, cam="gradcam++") == Options(paper=True)
+
+
+@pytest.mark.parametrize("other", [{"statistic": "std"}, {"weights": "equal"}, {"epsilon": 1e-7}])
+def test_another_choice_beside_paper_is_refused(other: dict[str, Any]) -> None:
+    (name,) = other
+    with pytest.raises(GraftError, match=f"paper takes {name} .*, not {other[name]}"):
+        Options(paper=True, **other)
+
+
+@pytest.mark.parametrize("statistic", ["shannon", "lognormal_entropy"])
+def test_a_statistic_that_did_poorly_is_noted_where_it_is_used(statistic: str) -> None:
+    (note,) = Options(statistic=statistic).notes
+    assert note.startswith(f"{statistic} finds less of what networks need than smoe")
+    assert not any("finds less" in note for note in Options(statistic=statistic, outputs="cam").notes)
 
 
 @pytest.mark.parametrize(

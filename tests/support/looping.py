@@ -103,8 +103,9 @@ def make_loop(
     evidence: Evidence | None = None,
     **options: object,
 ) -> Loop:
-    """A loop that shows the map in gray, so that a picture's level is the map's."""
+    """A loop that shows each frame's own map in gray, so that a picture's level is the map's."""
     options.setdefault("caption", "none")
+    options.setdefault("smooth", 0.0)
     return Loop(
         explainer,
         source,

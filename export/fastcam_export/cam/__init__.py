@@ -28,9 +28,11 @@ from .linear_layer import LinearLayer
 from .outline import outline
 from .selection import class_channel, minmax, select_class
 
-__all__ = ["CAM_METHODS", "class_activation_map", "minmax", "select_class"]
+__all__ = ["CAM_METHODS", "PAPER_CAM", "class_activation_map", "minmax", "select_class"]
 
-CAM_METHODS = ("gradcam++", "gradcam")
+PAPER_CAM = "gradcam++"
+"""The paper's class map. It hardly depends on the class: see docs/quality.md."""
+CAM_METHODS = ("gradcam", PAPER_CAM)
 """The names that `class_activation_map` takes; the first is the default."""
 
 

@@ -15,17 +15,25 @@ from ..cam import CAM_METHODS
 from ..deploy.targets import TARGETS
 from ..method.layer import MAP_OUTPUTS
 from ..method.normalize import NORMALIZATIONS
-from ..method.statistics import STATISTICS
+from ..method.statistics import STATISTICS, WEAK
 from ..method.weights import PRESETS
-from ..options import CLASS_INPUTS, Options
+from ..options import CLASS_INPUTS, PAPER, Options
 
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "outputs": {"metavar": "LIST", "help": f"any of {','.join(OUTPUTS)} (default: saliency_map)"},
-    "statistic": {"metavar": "NAME", "help": f"{' | '.join(STATISTICS)} (default: %(default)s)"},
+    "statistic": {
+        "metavar": "NAME",
+        "help": f"{' | '.join(STATISTICS)} (default: %(default)s); "
+        f"{' and '.join(WEAK)} did poorly, see docs/quality.md",
+    },
     "normalize": {"metavar": "NAME", "help": f"{' | '.join(NORMALIZATIONS)} (default: %(default)s)"},
     "weights": {"metavar": "W", "help": f"{' | '.join(PRESETS)} | w1,w2,…"},
     "epsilon": {"metavar": "E", "type": float, "help": "default: %(default)s"},
     "cam": {"metavar": "NAME", "help": f"{' | '.join(CAM_METHODS)} (default: %(default)s)"},
+    "paper": {
+        "action": "store_true",
+        "help": "exactly the paper's choices: " + ", ".join(f"{k} {v}" for k, v in PAPER.items() if v),
+    },
     "class_input": {
         "metavar": "KIND",
         "help": f"{' | '.join(CLASS_INPUTS)}: for runtimes without optional inputs (JavaScript, OpenVINO)",

@@ -8,6 +8,7 @@ from fastcam_runtime.errors import guarded
 from fastcam_runtime.text import left_table, many_lines, one_line
 
 from ..analysis.ends import Ends
+from ..analysis.flops import count_flops
 from ..analysis.plan import Plan, plan
 from ..analysis.scores import describe_scores
 from ..detect.find import Detector
@@ -19,11 +20,11 @@ from .arguments import graft_options
 
 def run(args: argparse.Namespace) -> None:
     """Print what `describe` says of the model that the arguments name."""
-    print(describe(args.model, Options(**graft_options(args))))
+    print(describe(args.model, Options(**graft_options(args)), flops=args.flops))
 
 
-def describe(model: str, options: Options) -> str:
-    """A table of a network's scales, for a person.
+def describe(model: str, options: Options, *, flops: bool = False) -> str:
+    """A table of a network's scales, for a person; with `flops`, of the operations of its maps.
 
     Raises:
         FastcamError: The model cannot be read, or has no usable scale.
@@ -32,7 +33,27 @@ def describe(model: str, options: Options) -> str:
         source = load(model, input_shape=options.input_shape)
         found = plan(source, options)
     notes = "".join(f"note: {one_line(note)}\n" for note in (*source.notes, *found.notes))
-    return notes + _describe_plan(found)
+    return notes + (_describe_flops(found) if flops else _describe_plan(found))
+
+
+def _describe_flops(found: Plan) -> str:
+    """The paper's table of operations, for this network."""
+    rows: list[tuple[str, ...]] = [("scale", "channels", "height", "width", "SMOE", "normalise", "combine")]
+    shapes = [(tap.shape[1], tap.shape[2], tap.shape[3]) for tap in found.taps]
+    size = dict(zip(found.ends.layout, found.ends.shape, strict=True))
+    counts = count_flops(shapes, (size["H"], size["W"]))
+    for k, (shape, one) in enumerate(zip(shapes, counts, strict=True), start=1):
+        rows.append((str(k), *map(str, shape), f"{one.smoe:,}", f"{one.norm:,}", f"{one.combine:,}"))
+    sums = (
+        sum(one.smoe for one in counts),
+        sum(one.norm for one in counts),
+        sum(one.combine for one in counts),
+    )
+    rows.append(("total", "", "", "", *(f"{value:,}" for value in sums)))
+    return (
+        f"{left_table(rows)}\n\n{sum(sums):,} operations per frame, a logarithm or error function counted as "
+        "one. This is the paper's count, not a time: docs/costs.md has measured times."
+    )
 
 
 def _describe_plan(found: Plan) -> str:

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from fastcam_runtime.draw.smoothing import Smoother
+from fastcam_runtime.draw.smoothing import DEFAULT, Smoother
 from fastcam_runtime.image import Image
 from fastcam_runtime.sources.registry import open_source
 from numpy.typing import NDArray
 
 MOST_FRAMES = 120
-SMOOTHING = 0.7
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class Flicker:
 
     plain: float
     smoothed: float
-    """The same with smoothing of 0.7."""
+    """The same with the default smoothing."""
     correlation: float
     """Of the smoothed map with the plain one, mean over the frames."""
     frames: int
@@ -40,7 +39,7 @@ def flicker(
     Raises:
         SourceError: The video cannot be read.
     """
-    smoother = Smoother(SMOOTHING)
+    smoother = Smoother(DEFAULT)
     frames: list[dict[str, NDArray[np.float32]]] = []
     sums: dict[str, list[tuple[float, float, float]]] = {}
     with open_source(uri) as source:

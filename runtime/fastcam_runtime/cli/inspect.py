@@ -27,6 +27,11 @@ def add_parser(commands: Any) -> None:
     )
     parser.set_defaults(handler=run)
     parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
+    parser.add_argument(
+        "--flops",
+        action="store_true",
+        help="count the operations of the maps per scale, as in the paper's table",
+    )
     add_analysis_options(parser)
 
 
@@ -36,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
     # A damaged file is reported on a device too, without the exporter.
     file = None if _names_torch_model(args.model) else _summarize(path)
     if file is not None and METADATA_KEY in file.metadata:
+        if args.flops:
+            raise ModelError(f"{path} is grafted; --flops counts the maps of the plain network")
         print(describe_graft(path, file))
     elif is_ort(path):
         raise ModelError(f"{path} has no saliency maps; inspect the .onnx file that it was made from")

@@ -111,7 +111,13 @@ def add_parser(commands: Any) -> None:
         help="focus: the opacity follows the map; colour: the same everywhere; paper: over a gray frame "
         f"({DEFAULT_BLEND})",
     )
-    show.add_argument("--smooth", type=float, default=0.0, metavar="S", help="share of the past, 0…<1 (0)")
+    show.add_argument(
+        "--smooth",
+        type=float,
+        default=LoopOptions.smooth,
+        metavar="S",
+        help=f"share of the past in the maps of videos and cameras, 0…<1 ({LoopOptions.smooth})",
+    )
     show.add_argument(
         "--caption",
         default=LoopOptions.caption,

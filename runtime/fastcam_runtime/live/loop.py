@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..draw import views
+from ..draw import smoothing, views
 from ..draw.overlay import Overlay
 from ..draw.renderer import Renderer, RenderOptions
 from ..errors import FastcamError
@@ -49,14 +49,14 @@ class LoopOptions:
 
     Args:
         every: Compute maps for every n-th frame; the others show the latest maps.
-        smooth: Weight of earlier maps in the displayed one, from 0 to below 1.
+        smooth: Weight of earlier maps in the displayed one, from 0 to below 1. Photos are never smoothed.
         frames: Stop after this many frames; None for all.
         caption: Where the label and the figures go: `below` the frame, `inside` it, or `none`.
         legend: Draw a colour bar.
     """
 
     every: int = 1
-    smooth: float = 0.0
+    smooth: float = smoothing.DEFAULT
     frames: int | None = None
     caption: str = RenderOptions.caption
     legend: bool = False

@@ -13,7 +13,7 @@ from ._shannon import shannon
 from ._smoe import smoe
 from ._truncnormal import truncnormal_entropy, truncnormal_mean, truncnormal_std
 
-__all__ = ["COMPILED", "OF_SPREAD", "PRE_ACTIVATION", "STATISTICS", "WITH_EPSILON", "statistic"]
+__all__ = ["COMPILED", "OF_SPREAD", "PRE_ACTIVATION", "STATISTICS", "WEAK", "WITH_EPSILON", "statistic"]
 
 _BUILDERS: Mapping[str, Callable[..., Step]] = {
     "smoe": smoe,
@@ -39,6 +39,9 @@ WITH_EPSILON = ("smoe", "shannon", "lognormal_mean", "lognormal_entropy")
 
 OF_SPREAD = ("smoe", "std", "shannon", "truncnormal_std", "truncnormal_entropy")
 """Statistics of how the channels differ. Of one channel they are constant, whatever the picture."""
+
+WEAK = ("shannon", "lognormal_entropy")
+"""Statistics whose maps did clearly worse than `smoe` in docs/quality.md."""
 
 PRE_ACTIVATION = ("truncnormal_mean", "truncnormal_std", "truncnormal_entropy")
 """Statistics of the tensor before the activation function."""

@@ -32,6 +32,8 @@ def test_video_in_video_out(
         "--colormap",
         "gray",
         "--no-caption",
+        "--smooth",
+        "0",
         "--threads",
         "1",
         "--json",
@@ -173,7 +175,7 @@ def test_a_photo_is_not_drawn_with_the_map_of_another(graft: Path, tmp_path: Pat
 def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path, option: tuple[str, str]) -> None:
     """Each leaves the map of the first frame, or nearly so, on the last one; the square has moved on."""
     maps = {}
-    for name, options in (("each", ()), ("held", option)):
+    for name, options in (("each", ("--smooth", "0")), ("held", option)):
         out = tmp_path / f"{name}.avi"
         arguments = [graft, clip, out, "--view", "map", "--no-caption", "--colormap", "gray", *options]
         assert main(["run", *map(str, arguments)]) == 0
@@ -181,6 +183,17 @@ def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path, option: tuple
     assert len(maps["held"]) == len(maps["each"]) == 30
     assert np.abs(maps["each"][-1] - maps["each"][0]).mean() > 30
     assert np.abs(maps["held"][-1] - maps["held"][0]).mean() < 15
+
+
+def test_a_video_is_smoothed_unless_told_otherwise(graft: Path, clip: Path, tmp_path: Path) -> None:
+    changes = {}
+    for name, options in (("plain", ["--smooth", "0"]), ("default", []), ("same", ["--smooth", "0.7"])):
+        out = tmp_path / f"{name}.avi"
+        arguments = [graft, clip, out, "--view", "map", "--no-caption", "--colormap", "gray", *options]
+        assert main(["run", *map(str, arguments)]) == 0
+        maps = np.array([frame[..., 0] for frame in frames_of(out)], np.float32)
+        changes[name] = np.abs(np.diff(maps, axis=0)).mean()
+    assert changes["default"] == changes["same"] < changes["plain"]
 
 
 def test_a_recording_at_a_lower_rate_plays_as_fast(graft: Path, clip: Path, tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""What `fastcam evaluate` found on the shipped network, as text of docs/quality.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..cost_tables import markdown_table, paragraph
+from .reference import evaluation
+
+
+def evaluation_section(folder: Path) -> str:
+    """Sanity checks, class dependence, objects and flicker of EfficientNet-Lite0."""
+    parts = [_sanity(folder), _objects(folder), _flicker(folder)]
+    found = [part for part in parts if part]
+    if not found:
+        return ""
+    head = "## Sanity checks, classes, objects, flicker\n\nEfficientNet-Lite0, by `fastcam evaluate`."
+    return "\n\n".join([head, *found])
+
+
+def _sanity(folder: Path) -> str:
+    content = evaluation("lite0-imagenet.json", folder)
+    if content is None:
+        return ""
+    maps = list(content["edges"])
+    rows = [
+        [f"itself, weights shuffled: {step}", *(_mean(values[name]) for name in maps)]
+        for step, values in content["sanity"].items()
+    ]
+    rows += [["that of another picture", *(_mean(content["other_picture"].get(name)) for name in maps)]]
+    rows += [["the edge filter", *(_mean(content["edges"][name]) for name in maps)]]
+    rows += [["itself for a random class", *(_mean(content["class_dependence"].get(n)) for n in maps)]]
+    other = evaluation("lite0-gradcampp.json", folder)
+    if other is not None:
+        dependence = [_mean(other["class_dependence"].get(name)) for name in maps]
+        rows += [["itself for a random class, with Grad-CAM++", *dependence]]
+    text = paragraph(
+        f"Rank correlation of each map with the one in the row, {content['evaluated']} photos of "
+        "imagenet200.zip (`fastcam evaluate models/efficientnet-lite0.onnx imagenet200 --count 16 --video "
+        "cars.mp4`; Grad-CAM++ with `--cam gradcam++ --count 8`). A map that shows what was learnt changes "
+        "with the weights; a class map changes with the class."
+    )
+    return f"{text}\n\n{markdown_table(['', *maps], rows)}"
+
+
+def _objects(folder: Path) -> str:
+    content = evaluation("lite0-coco.json", folder)
+    if content is None:
+        return ""
+    metrics = {"pointing": "pointing", "energy": "energy inside", "pixel_auc": "pixel AUC"}
+    rows = [
+        [method, *(f"{values[metric]['mean']:.2f}" for metric in metrics)]
+        for method, values in content["summary"].items()
+        if "pointing" in values
+    ]
+    text = paragraph(
+        f"Marked objects of {content['evaluated']} photos of coco80.zip, any object counts "
+        "(`fastcam evaluate models/efficientnet-lite0.onnx coco/photos --boxes coco/instances.json --count "
+        "16`)."
+    )
+    return f"{text}\n\n{markdown_table(['map', *metrics.values()], rows)}"
+
+
+def _flicker(folder: Path) -> str:
+    content = evaluation("lite0-imagenet.json", folder)
+    if content is None or not content["flicker"]:
+        return ""
+    rows = [
+        [name, f"{one['plain']:.1f}", f"{one['smoothed']:.1f}", f"{one['correlation']:.3f}"]
+        for name, one in content["flicker"].items()
+    ]
+    frames = next(iter(content["flicker"].values()))["frames"]
+    text = paragraph(
+        f"Change per frame of cars.mp4, in percent of the map's own deviation ({frames} frames), and the "
+        "correlation of the smoothed map with the plain one. Smoothing of 0.7 is the default of `fastcam "
+        "run` for videos and cameras."
+    )
+    return f"{text}\n\n{markdown_table(['map', 'plain', 'smoothed 0.7', 'correlation'], rows)}"
+
+
+def _mean(one: dict[str, Any] | None) -> str:
+    return "" if one is None else f"{one['mean']:.2f}".replace("-", "−")

@@ -1,0 +1,73 @@
+"""The committed results of the quality measurements, small enough to read in a change."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from . import protocol, study_plan
+from .cells import read_results
+
+REFERENCE = Path(__file__).parents[1] / "reference" / "quality"
+STUDY, RETRAIN = "study.json", "retrain.jsonl"
+EVALUATIONS = ("lite0-imagenet.json", "lite0-gradcampp.json", "lite0-coco.json")
+"""What `fastcam evaluate` wrote, without the figures of single pictures."""
+
+Scores = Mapping[str, Mapping[str, list[float]]]
+"""The study: by network and map, the score of every picture, in the order of the plan."""
+
+
+def accept(results: Path, reference: Path = REFERENCE) -> None:
+    """Make what a folder holds the reference; what it does not hold stays as it was."""
+    reference.mkdir(parents=True, exist_ok=True)
+    if (results / "study.jsonl").exists():
+        text = json.dumps(_condensed(results / "study.jsonl"), ensure_ascii=False)
+        (reference / STUDY).write_text(text + "\n", encoding="utf-8")
+    if (results / RETRAIN).exists():
+        shutil.copyfile(results / RETRAIN, reference / RETRAIN)
+    for name in EVALUATIONS:
+        if (results / name).exists():
+            content = json.loads((results / name).read_text(encoding="utf-8"))
+            content["evaluated"] = len(content.pop("pictures"))
+            text = json.dumps(_rounded(content), ensure_ascii=False, indent=1)
+            (reference / name).write_text(text + "\n", encoding="utf-8")
+
+
+def study(reference: Path = REFERENCE) -> Scores:
+    """The scores of the study; empty where none was accepted."""
+    path = reference / STUDY
+    found: Scores = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def retraining(reference: Path = REFERENCE) -> list[dict[str, Any]]:
+    """The cells of the retraining under this version of its plan."""
+    path = reference / RETRAIN
+    lines = read_results(path) if path.exists() else []
+    return [line for line in lines if line["protocol"] == protocol.VERSION]
+
+
+def evaluation(name: str, reference: Path = REFERENCE) -> dict[str, Any] | None:
+    """One of `EVALUATIONS`; None where it was not accepted."""
+    path = reference / name
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def _condensed(path: Path) -> dict[str, dict[str, list[float]]]:
+    lines = [line for line in read_results(path) if line["plan"] == study_plan.VERSION]
+    found: dict[str, dict[str, list[float]]] = {}
+    for line in sorted(lines, key=lambda line: line["number"]):
+        for name, values in line["maps"].items():
+            found.setdefault(line["network"], {}).setdefault(name, []).append(round(values["score"], 4))
+    return found
+
+
+def _rounded(content: Any) -> Any:
+    if isinstance(content, float):
+        return round(content, 5)
+    if isinstance(content, dict):
+        return {key: _rounded(value) for key, value in content.items()}
+    return [_rounded(value) for value in content] if isinstance(content, list) else content

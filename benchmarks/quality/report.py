@@ -1,0 +1,84 @@
+"""Writes docs/quality.md and its plots from the committed results.
+
+    python -m benchmarks.quality.report [--accept FOLDER]
+
+`--accept` first makes the results in FOLDER the reference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fastcam_export.evaluate import svg
+from fastcam_export.evaluate.bootstrap import estimate
+
+from ..cost_tables import paragraph
+from . import reference
+from .evaluation_tables import evaluation_section
+from .retrain_tables import retrain_section
+from .study_tables import candidate_section, study_section
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "quality.md"
+PLOTTED = (
+    "saliency_map", "map × Grad-CAM", "Grad-CAM", "Grad-CAM++", "map × Grad-CAM++", "LayerCAM", "LaFAM",
+    "SmoothGrad²", "edges × centre", "Sobel", "centre", "blobs", "random",
+)  # fmt: skip
+
+_HEAD = (
+    "This page is written by `python -m benchmarks.quality.report` from the results in "
+    "[benchmarks/reference/quality](../benchmarks/reference/quality). The plans of both experiments stand in "
+    "[study_plan.py](../benchmarks/quality/study_plan.py) and "
+    "[protocol.py](../benchmarks/quality/protocol.py); they were written before the first run. "
+    "`fastcam evaluate MODEL PICTURES` measures the same on your file and your pictures.",
+    "What the figures do not say: `saliency_map` follows edges in part, so do not use it to check whether a "
+    "network has learnt. The photos of the mobile networks are probably among their training images. A map "
+    "shows what the network needs, not whether the network is right.",
+)
+
+
+def page(folder: Path = reference.REFERENCE) -> str:
+    """The text of docs/quality.md."""
+    scores = reference.study(folder)
+    parts = [
+        "# How good are the maps?",
+        *map(paragraph, _HEAD),
+        study_section(scores),
+        candidate_section(scores),
+        evaluation_section(folder),
+        retrain_section(reference.retraining(folder)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def plots(folder: Path = reference.REFERENCE) -> dict[str, str]:
+    """The plots beside the page, as SVG by their file's name."""
+    found = {}
+    for network, maps in reference.study(folder).items():
+        values = {name: estimate(maps[name]) for name in PLOTTED if name in maps}
+        found[plot_name(network)] = svg.bars(f"{network}: insertion − deletion", values)
+    return found
+
+
+def plot_name(network: str) -> str:
+    """`quality-mobilenetv2.svg`"""
+    return f"quality-{network.lower().replace(' ', '-')}.svg"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.quality.report", description=__doc__.partition("\n")[0])
+    parser.add_argument("--accept", type=Path, metavar="FOLDER", help="take the results in FOLDER over")
+    options = parser.parse_args(arguments)
+    if options.accept is not None:
+        reference.accept(options.accept)
+    PAGE.write_text(page(), encoding="utf-8")
+    for name, text in plots().items():
+        (DOCS / name).write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

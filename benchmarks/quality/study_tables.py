@@ -1,0 +1,86 @@
+"""The study's results as tables of docs/quality.md."""
+
+from __future__ import annotations
+
+from fastcam_export.evaluate.bootstrap import Estimate, estimate
+
+from ..cost_tables import markdown_table, paragraph
+from . import study_plan
+from .reference import Scores
+
+COMMAND = "python -m benchmarks.quality.study"
+
+
+def study_section(scores: Scores) -> str:
+    """All maps on all networks, the best on average first."""
+    if not scores:
+        return ""
+    counts = ", ".join(f"{network} {len(maps['saliency_map'])}" for network, maps in scores.items())
+    maps = list(next(iter(scores.values())))
+    candidates = (*study_plan.CLASS_CANDIDATES, *study_plan.MAP_CANDIDATES, "LayerCAM of two")
+    listed = [name for name in maps if name not in candidates]
+    listed.sort(key=lambda name: -sum(_mean(one[name]) for one in scores.values()))
+    rows = []
+    for name in listed:
+        cells = [_cell(one[name], one["saliency_map"], name != "saliency_map") for one in scores.values()]
+        rows.append([f"**{name}**" if name == "saliency_map" else name, *cells])
+    images = "\n".join(f"![{network}](quality-{network.lower().replace(' ', '-')}.svg)" for network in scores)
+    intro = paragraph(
+        f"Insertion minus deletion (higher is better), mean over the pictures ({counts}); in brackets the "
+        "95 % interval of the difference to `saliency_map`, picture by picture. An interval that holds 0 "
+        "shows no difference. Class maps are those of the predicted class. Guided Backprop is the plain "
+        "gradient on the mobile networks: captum hooks no ReLU6."
+    )
+    table = markdown_table(["map", *scores], rows)
+    return f"## What the network needs\n\nMade by `{COMMAND}`.\n\n{intro}\n\n{table}\n\n{images}"
+
+
+def candidate_section(scores: Scores) -> str:
+    """What was tried for a better map, selected on even and confirmed on odd pictures."""
+    if not scores:
+        return ""
+    rows = []
+    adopted = []
+    for old, candidates in (
+        (study_plan.PRODUCT, study_plan.CLASS_CANDIDATES),
+        ("saliency_map", study_plan.MAP_CANDIDATES),
+    ):
+        for name in candidates:
+            gaps = [_gap(one[name][1::2], one[old][1::2]) for one in scores.values()]
+            halves = [_gap(one[name][::2], one[old][::2]) for one in scores.values()]
+            better, worse = sum(gap.low > 0 for gap in gaps), sum(gap.high < 0 for gap in gaps)
+            if better >= 2 and not worse:
+                adopted.append(name)
+            cells = [
+                f"{_number(half.mean)} / {_interval(gap)}" for half, gap in zip(halves, gaps, strict=True)
+            ]
+            rows.append([name, old, *cells])
+    verdict = f"Adopted: {', '.join(adopted)}." if adopted else "None is adopted."
+    text = paragraph(
+        "The difference to the map that a candidate would replace: its mean on the even pictures, and its "
+        "95 % interval on the odd ones. A candidate is adopted if the interval excludes zero on at least two "
+        f"networks and it is worse on none. {verdict} Not measured: weights for three, four and six scales, "
+        "as all networks here have five; and the flicker of the first scale."
+    )
+    return f"## A better map?\n\n{text}\n\n{markdown_table(['candidate', 'instead of', *scores], rows)}"
+
+
+def _cell(values: list[float], base: list[float], compared: bool) -> str:
+    mean = _number(_mean(values)).replace("+", "")
+    return f"{mean} {_interval(_gap(values, base))}" if compared else mean
+
+
+def _gap(one: list[float], other: list[float]) -> Estimate:
+    return estimate([a - b for a, b in zip(one, other, strict=True)])
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _number(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def _interval(gap: Estimate) -> str:
+    return f"[{_number(gap.low)}, {_number(gap.high)}]"

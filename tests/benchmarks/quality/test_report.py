@@ -1,0 +1,44 @@
+"""docs/quality.md is what the committed results say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.quality import reference, study_plan
+from benchmarks.quality.report import DOCS, PAGE, page, plots
+
+
+def test_the_page_and_its_plots_are_those_of_the_committed_results() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page()
+    for name, text in plots().items():
+        assert (DOCS / name).read_text(encoding="utf-8") == text + "\n"
+
+
+def _line(network: str, number: int, maps: dict[str, float]) -> str:
+    content = {"plan": study_plan.VERSION, "network": network, "picture": f"{number}.jpg", "number": number}
+    return json.dumps(content | {"maps": {name: {"score": value} for name, value in maps.items()}})
+
+
+def test_a_candidate_that_is_better_on_two_networks_is_adopted(tmp_path: Path) -> None:
+    every = dict.fromkeys((*study_plan.CLASS_CANDIDATES, *study_plan.MAP_CANDIDATES), 0.3)
+    every |= {"saliency_map": 0.3, study_plan.PRODUCT: 0.3}
+    lines = []
+    for network, gain in (("A", 0.1), ("B", 0.1), ("C", 0.0)):
+        for number in range(20):
+            maps = every | {"rank average": 0.3 + gain + 0.01 * (number % 3)}
+            maps["map × √Grad-CAM"] = 0.3 + gain * (network == "A")
+            lines.append(_line(network, number, maps))
+    (tmp_path / "study.jsonl").write_text("\n".join(lines))
+    reference.accept(tmp_path, tmp_path / "reference")
+    text = page(tmp_path / "reference")
+    assert "Adopted: rank average." in text
+    assert reference.study(tmp_path / "reference")["A"]["rank average"][:3] == pytest.approx(
+        [0.4, 0.41, 0.42]
+    )
+
+
+def test_nothing_is_said_without_results(tmp_path: Path) -> None:
+    assert "|" not in page(tmp_path)

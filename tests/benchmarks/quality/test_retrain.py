@@ -1,0 +1,74 @@
+"""A miniature of the retraining: two classes, few pictures, one epoch; and its file of results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from benchmarks.quality import protocol
+from benchmarks.quality.cells import WHOLE, Cell, Results, planned
+from benchmarks.quality.imagenette import Photos
+from benchmarks.quality.retrain import Experiment, run_cells
+
+
+def _photos(count: int, seed: int) -> Photos:
+    """Bright discs against bright squares, anywhere on noise."""
+    random = np.random.default_rng(seed)
+    pictures = random.integers(0, 60, (count, 64, 64, 3)).astype(np.uint8)
+    labels = np.arange(count) % 2
+    for picture, label in zip(pictures, labels, strict=True):
+        x, y = (int(value) for value in random.integers(16, 48, 2))
+        if label:
+            cv2.circle(picture, (x, y), 12, (250, 40, 40), -1)
+        else:
+            cv2.rectangle(picture, (x - 10, y - 10), (x + 10, y + 10), (40, 40, 250), -1)
+    return Photos(pictures, labels.astype(np.int64))
+
+
+@pytest.fixture
+def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
+    monkeypatch.setattr(protocol, "EPOCHS", 1)
+    monkeypatch.setattr(protocol, "TUNE_EPOCHS", 1)
+    return Experiment(_photos(160, 0), _photos(60, 1), tmp_path / "cache")
+
+
+@pytest.mark.slow
+def test_cells_of_both_experiments_run_and_a_second_run_adds_nothing(
+    experiment: Experiment, tmp_path: Path
+) -> None:
+    cells = [
+        Cell(WHOLE, "none", "KAR", 1.0, 0),
+        Cell("layer", "smoe", "KAR", 5, 0),
+        Cell("layer", "random", "ROAR", 2, 0),
+        Cell("input", "smoe prior", "KAR", 0.3, 0),
+        Cell("input", "random", "KAR", 0.5, 0),
+    ]
+    path = tmp_path / "results.jsonl"
+    assert run_cells(experiment, cells, Results(path), 600) == 5
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["method"] for line in lines] == ["none", "smoe", "random", "smoe prior", "random"]
+    for line in lines:  # a share of the sixty validation photos
+        assert 0 <= line["accuracy"] <= 1
+        assert 60 * line["accuracy"] == pytest.approx(round(60 * line["accuracy"]))
+    with path.open("a") as file:
+        file.write('{"protocol": 1, "experim')  # a run that was killed
+    assert run_cells(experiment, cells, Results(path), 600) == 0
+
+
+def test_no_cell_is_begun_when_the_time_is_up(experiment: Experiment, tmp_path: Path) -> None:
+    cells = [Cell("layer", "smoe", "KAR", 5, 0)]
+    assert run_cells(experiment, cells, Results(tmp_path / "r.jsonl"), -1) == 0
+
+
+def test_the_plan_has_every_cell_once() -> None:
+    cells = list(planned(seeds=[0]))
+    layers = [cell for cell in cells if cell.experiment == "layer"]
+    inputs = [cell for cell in cells if cell.experiment == "input"]
+    assert len(set(layers)) == len(layers) == 10 * 5 * 2
+    # Random pixels: KAR of a share is ROAR of the rest, and is run once.
+    assert len(set(inputs)) == 14 * 5 * 2 + 5
+    assert {cell.seed for cell in planned()} == set(protocol.SEEDS)
