@@ -30,7 +30,7 @@ from .authoring.ops import last_first
 from .authoring.tap_input import pre_activation, read_tap
 from .errors import GraftError
 from .load import Source
-from .metadata.describe import describe_graft
+from .metadata.describe import describe_graft, for_others
 from .method.approximate import Scales, first_channels, thin
 from .method.class_maps import class_activation, class_products
 from .method.combine import combine
@@ -71,7 +71,9 @@ def graft_branch(source: Source, options: Options) -> Grafted:
     _grow(branch, found, scales, options)
     if options.inline:
         _inline(branch)
-    branch.append_to(source.proto, {METADATA_KEY: metadata.to_json()})
+    present = {entry.key for entry in source.proto.metadata_props}
+    others = {key: text for key, text in for_others(metadata).items() if key not in present}
+    branch.append_to(source.proto, {METADATA_KEY: metadata.to_json(), **others})
     return Grafted(source.proto, metadata, (*source.notes, *found.notes, *options.notes))
 
 

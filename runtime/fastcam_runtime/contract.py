@@ -154,6 +154,15 @@ class TapInfo:
 
 
 @dataclass(frozen=True)
+class Provenance:
+    """Where values of the metadata came from, in words for a person; empty where the file does not say."""
+
+    preprocess: str = ""
+    resize: str = ""
+    labels: str = ""
+
+
+@dataclass(frozen=True)
 class Metadata:
     """The JSON under the metadata key `fastcam`."""
 
@@ -179,6 +188,7 @@ class Metadata:
     frame: FrameInput | None = None
     """Set in a file that takes frames instead of the image input; `image` is then inside the graph."""
     version: int = FORMAT_VERSION
+    provenance: Provenance = Provenance()
     detector: Head | None = None
     """Where a detector's boxes and scores are and how they are coded; None for any other network."""
 
@@ -188,6 +198,8 @@ class Metadata:
         for key in ("detector", "frame"):
             if fields[key] is None:
                 del fields[key]
+        if self.provenance == Provenance():
+            del fields["provenance"]
         for key in ("pad", "placement"):
             if getattr(self.preprocess, key) == getattr(Preprocess, key):
                 del fields["preprocess"][key]
@@ -232,6 +244,7 @@ class Metadata:
         check_picture("its picture", 1, fields["image"].height, fields["image"].width)
         fields["taps"] = tuple(_build(TapInfo, tap) for tap in fields["taps"])
         fields["preprocess"] = _build(Preprocess, fields["preprocess"])
+        fields["provenance"] = _build(Provenance, fields.get("provenance") or {})
         if fields.get("detector") is not None:
             fields["detector"] = Head.from_fields(fields["detector"])
         if fields.get("frame") is not None:

@@ -132,6 +132,8 @@ RULES: Mapping[str, Rule] = {
     "frame.height": whole(1, MAX_SIDE),
     "frame.width": whole(1, MAX_SIDE),
     "frame.channels": one_of(3, 4),
+    "provenance": fields,
+    **{f"provenance.{key}": text(MAX_NAME) for key in ("preprocess", "resize", "labels")},
     "detector": or_null(fields),
     "detector.layout": _WORD,
     "detector.classes": whole(1, MAX_LABELS),

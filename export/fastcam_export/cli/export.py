@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from fastcam_runtime.cli.arguments import MODEL_HELP, Parser
 from fastcam_runtime.contract import TapInfo
+from fastcam_runtime.model.description import value_lines
 from fastcam_runtime.text import count, one_line
 
 from ..api import export
@@ -34,6 +35,9 @@ def run(args: argparse.Namespace) -> None:
     exported = export(args.model, out, **graft_options(args))
     for note in exported.notes:
         print(f"note: {one_line(note)}", file=sys.stderr)
+    said = exported.metadata
+    for line in value_lines(said.preprocess, said.resize, said.labels, said.provenance):
+        print(one_line(line))
     scales = _sizes(exported.metadata.taps)
     prepared = f", prepared for {exported.metadata.prepared}" if args.prepared else ""
     print(f"{exported}: {scales}, outputs {', '.join(exported.metadata.outputs)}{prepared}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fastcam_runtime.errors import guarded
+from fastcam_runtime.model.description import value_lines
 from fastcam_runtime.text import left_table, many_lines, one_line
 
 from ..analysis.ends import Ends
@@ -13,6 +14,7 @@ from ..analysis.plan import Plan, plan
 from ..analysis.scores import describe_scores
 from ..detect.find import Detector
 from ..load import load
+from ..metadata.resolve import resolve
 from ..method.weights import scale_weights
 from ..options import Options
 from .arguments import graft_options
@@ -33,7 +35,12 @@ def describe(model: str, options: Options, *, flops: bool = False) -> str:
         source = load(model, input_shape=options.input_shape)
         found = plan(source, options)
     notes = "".join(f"note: {one_line(note)}\n" for note in (*source.notes, *found.notes))
-    return notes + (_describe_flops(found) if flops else _describe_plan(found))
+    if flops:
+        return notes + _describe_flops(found)
+    own = {entry.key: entry.value for entry in source.proto.metadata_props}
+    fed = resolve(found, options, own, source.path)
+    values = value_lines(fed.preprocess, fed.resize, fed.labels, fed.provenance)
+    return notes + _describe_plan(found, values)
 
 
 def _describe_flops(found: Plan) -> str:
@@ -56,7 +63,7 @@ def _describe_flops(found: Plan) -> str:
     )
 
 
-def _describe_plan(found: Plan) -> str:
+def _describe_plan(found: Plan, values: list[str]) -> str:
     ends = found.ends
     shape = _shape(ends)
     assumed = "×".join(map(str, ends.shape))
@@ -64,6 +71,7 @@ def _describe_plan(found: Plan) -> str:
     lines = [
         f"image   {ends.image.name}  {shape} {ends.layout}{seen}",
         *_describe_head(found),
+        *values,
         "",
     ]
     weights = scale_weights(None, len(found.taps))

@@ -18,38 +18,41 @@ _EXAMPLE = '{"order": "RGB", "mean": [127, 127, 127], "std": [128, 128, 128]}'
 _KEYS = tuple(field.name for field in dataclasses.fields(Preprocess))
 
 
-def resolve_preprocess(
-    asked: str | Preprocess | Mapping[str, Any] | None,
-    metadata: Mapping[str, str],
-    channels: int,
-    is_uint8: bool,
-    of_family: Preprocess | None = None,
-) -> Preprocess:
-    """What the user asked for, else what the file's metadata says, else what a detector's family needs, else
-    ImageNet's (raw bytes for uint8).
+def asked_preprocess(asked: str | Preprocess | Mapping[str, Any]) -> Preprocess:
+    """What the user asked for: a preset, a JSON text, or its keys and values.
 
     Raises:
-        GraftError: An unknown name, or a description that is incomplete or does not fit the channels.
+        GraftError: An unknown name or key, or a description that is incomplete.
     """
     if isinstance(asked, Preprocess):
-        preprocess = asked
-    elif asked is not None:
-        fields = _fields(asked)
-        for key in fields:
-            if key not in _KEYS:
-                raise GraftError(
-                    f"preprocess has no key '{key}'{closest(str(key), _KEYS)}; there are {', '.join(_KEYS)}"
-                )
-        preprocess = _build(fields)
-    elif of_family is not None and PREPROCESS_KEY not in metadata and not is_uint8:
-        preprocess = of_family
-    else:
-        # Ignore further keys in the file: they are not the user's mistake.
-        preprocess = _build(_fields(metadata.get(PREPROCESS_KEY) or ("raw255" if is_uint8 else "imagenet")))
+        return asked
+    fields = _fields(asked)
+    for key in fields:
+        if key not in _KEYS:
+            hint = closest(str(key), _KEYS, most=1)
+            raise GraftError(f"preprocess has no key '{key}'{hint}; there are {', '.join(_KEYS)}")
+    return _build(fields)
+
+
+def stated_preprocess(text: str) -> Preprocess:
+    """What the file's key `preprocess` says. Further keys in it are ignored: they are not the user's mistake.
+
+    Raises:
+        GraftError: The description is incomplete.
+    """
+    return _build(_fields(text))
+
+
+def fit_channels(preprocess: Preprocess, channels: int) -> Preprocess:
+    """The same for an input of so many channels.
+
+    Raises:
+        GraftError: It does not fit.
+    """
     if channels == 1 and preprocess.order != "GRAY":
         # The presets are for colour. A gray network gets the average of their channels.
         mean, std = (sum(values) / len(values) for values in (preprocess.mean, preprocess.std))
-        return Preprocess("GRAY", (mean,), (std,))
+        return dataclasses.replace(preprocess, order="GRAY", mean=(mean,), std=(std,))
     if channels not in (1, 3):
         raise GraftError(f"the image input has {channels} channels; frames are gray (1) or colour (3)")
     if len(preprocess.mean) != channels:

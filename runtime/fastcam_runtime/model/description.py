@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..contract import METADATA_KEY, ImageInput, Metadata, TapInfo
+from ..contract import METADATA_KEY, ImageInput, Metadata, Preprocess, Provenance, TapInfo
 from ..prepared import device
 from ..text import count, left_table, one_line
 from .file import Summary
@@ -29,7 +29,7 @@ def describe_graft(path: Path, file: Summary) -> str:
     lines = [
         f"{path} is grafted (format {metadata.version}, {kind})",
         f"image       {metadata.image.name}  {_image(metadata.image, metadata.taps)}",
-        f"preprocess  {pre.order} (x − {_numbers(pre.mean)}) / {_numbers(pre.std)}, {metadata.resize}",
+        *value_lines(pre, metadata.resize, metadata.labels, metadata.provenance),
         f"scores      {metadata.scores}  {metadata.scores_are}, {labels}",
         f"maps        {metadata.statistic} (epsilon {metadata.epsilon:g}) → {metadata.normalize}",
         *([f"approximate {metadata.approximation}"] if metadata.approximation else []),
@@ -45,6 +45,26 @@ def describe_graft(path: Path, file: Summary) -> str:
     for k, tap in enumerate(metadata.taps, start=1):
         rows.append((str(k), "×".join(str(d or "?") for d in tap.shape), f"{tap.weight:g}", tap.name))
     return "\n".join([*map(one_line, lines), left_table(rows)])
+
+
+def value_lines(
+    preprocess: Preprocess, resize: str, labels: Sequence[str], provenance: Provenance
+) -> list[str]:
+    """One line per value that a user may have to correct, with where it came from."""
+    shift, scale = _numbers(preprocess.mean), _numbers(preprocess.std)
+    bars = f", bars of {preprocess.pad}" if resize == "letterbox" and preprocess.pad is not None else ""
+    corner = ", in the corner" if resize == "letterbox" and preprocess.placement == "corner" else ""
+    lines = [
+        ("preprocess", f"{preprocess.order} (x − {shift}) / {scale}", provenance.preprocess),
+        ("resize", f"{resize}{bars}{corner}", provenance.resize),
+        ("labels", _shown(labels), provenance.labels),
+    ]
+    return [f"{name:<12}{value}" + (f"   {where}" if where else "") for name, value, where in lines]
+
+
+def _shown(labels: Sequence[str]) -> str:
+    shown = ", ".join(labels[:3]) + ("…" if len(labels) > 3 else "")
+    return f"{len(labels)}: {shown}" if labels else "no labels"
 
 
 def _image(image: ImageInput, taps: Sequence[TapInfo]) -> str:

@@ -28,10 +28,12 @@ def described(metadata: contract.Metadata = METADATA, functions: tuple[str, ...]
 
 def test_numbers_are_written_as_people_write_them() -> None:
     lines = described().splitlines()
-    assert lines[:4] == [
+    assert lines[:6] == [
         "m.onnx is grafted (format 1, plain operators)",
         "image       image  1 channel, 28×28 NCHW",
-        "preprocess  GRAY (x − [57.63]) / [33.3285], stretch",
+        "preprocess  GRAY (x − [57.63]) / [33.3285]",
+        "resize      stretch",
+        "labels      1: ten",
         "scores      logits  logits, 1 label",
     ]
     assert lines[-2:] == ["scale  shape      weight  tensor", "1      ?×8×14×14  1       relu"]

@@ -1,0 +1,67 @@
+"""What one convention says of a model file, and what its reader may look at."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnx_ir as ir
+from fastcam_runtime.contract import Preprocess
+from fastcam_runtime.errors import FastcamError
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What the readers look at."""
+
+    metadata: Mapping[str, str]
+    """The file's own metadata."""
+    path: Path | None
+    """None for a model in memory."""
+    image: ir.Value
+    """The picture's input."""
+    nodes: list[ir.Node]
+    """The nodes that carry the picture to the scores."""
+
+
+@dataclass(frozen=True)
+class Clue:
+    """The values that one convention states. What it does not state is None or empty."""
+
+    where: str
+    """Where they stand, for a person: `'names' in the file`."""
+    preprocess: Preprocess | None = None
+    resize: str | None = None
+    labels: tuple[str, ...] = ()
+
+
+def parse(text: str) -> Any:
+    """The value of a JSON or Python literal; None for any other text."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except Exception:  # any text is possible: too deep, too large, no literal
+            continue
+    return None
+
+
+def scaled(order: str, mean: Any, std: Any, factor: float = 1.0, pad: int | None = None) -> Preprocess | None:
+    """The preprocessing (x·factor − mean) / std; None where the numbers make none.
+
+    One number stands for all channels. What a file says wrongly is no mistake of the user.
+    """
+    channels = 1 if order == "GRAY" else 3
+
+    def numbers(given: Any) -> tuple[float, ...]:
+        values = given if isinstance(given, list | tuple) else [given]
+        found = tuple(float(value) / factor for value in values)
+        return found * channels if len(found) == 1 else found
+
+    try:
+        return Preprocess(order, numbers(mean), numbers(std), pad=pad)
+    except (FastcamError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return None

@@ -1,0 +1,69 @@
+"""The keys of OpenVINO's Model API: `model_info labels`, `model_info mean_values` and others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from fastcam_runtime.contract import Metadata, Preprocess
+
+from .clue import Clue, ModelFile, scaled
+
+_PREFIX = "model_info "
+_RESIZE = {
+    "standard": ("stretch", "centre"),
+    "crop": ("crop", "centre"),
+    "fit_to_window": ("letterbox", "corner"),
+    "fit_to_window_letterbox": ("letterbox", "centre"),
+}
+"""Model API's `resize_type`, and ours with the place of the picture."""
+_YES = ("yes", "true", "1")
+
+
+def read(file: ModelFile) -> Clue | None:
+    """What the keys say. Model API reads pictures as BGR: `reverse_input_channels` makes them RGB."""
+    info = {key[len(_PREFIX) :]: text for key, text in file.metadata.items() if key.startswith(_PREFIX)}
+    if not info:
+        return None
+    labels = tuple(info.get("labels", "").split())
+    resize, placement = _RESIZE.get(info.get("resize_type", ""), (None, "centre"))
+    return Clue("Model API's 'model_info' keys", _preprocess(info, placement), resize, labels)
+
+
+def _preprocess(info: Mapping[str, str], placement: str) -> Preprocess | None:
+    if not {"mean_values", "scale_values", "reverse_input_channels"} & set(info):
+        return None
+    order = "RGB" if info.get("reverse_input_channels", "").lower() in _YES else "BGR"
+    pad = info.get("pad_value", "")
+    found = scaled(
+        order,
+        _numbers(info.get("mean_values", "0")),
+        _numbers(info.get("scale_values", "1")),
+        pad=int(pad) if pad.isdigit() and int(pad) <= 255 else None,
+    )
+    return replace(found, placement=placement) if found is not None else None
+
+
+def _numbers(text: str) -> list[Any]:
+    return text.replace(",", " ").strip("[] ").split()
+
+
+def keys(metadata: Metadata) -> dict[str, str]:
+    """The keys that let Model API open a grafted file; none for a gray picture."""
+    pre = metadata.preprocess
+    if pre.order == "GRAY":
+        return {}
+    types = {ours: theirs for theirs, ours in _RESIZE.items()}
+    values = {
+        "mean_values": " ".join(f"{value:g}" for value in pre.mean),
+        "scale_values": " ".join(f"{value:g}" for value in pre.std),
+        "reverse_input_channels": "YES" if pre.order == "RGB" else "NO",
+        "resize_type": types.get((metadata.resize, pre.placement), "standard"),
+    }
+    if pre.pad is not None:
+        values["pad_value"] = str(pre.pad)
+    if metadata.labels:
+        # Labels are separated by spaces there.
+        values["labels"] = " ".join("_".join(label.split()) or "_" for label in metadata.labels)
+    return {_PREFIX + key: text for key, text in values.items()}

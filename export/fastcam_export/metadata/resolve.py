@@ -1,0 +1,143 @@
+"""Preprocessing, resize and labels of a network: who states them, in which order, and where from.
+
+For each value the first that states it wins:
+
+    who                keys or files                                                     states
+    the user           --preprocess, --resize, --labels                                  each
+    the file itself    preprocess; names                                                 preprocess; labels
+    Ultralytics        task, names, stride, author                                       all three
+    Model API          model_info labels, mean_values, scale_values, resize_type, …      all three
+    files beside it    preprocessor_config.json, config.json (Hugging Face, timm)        all three
+    PaddleOCR          character                                                         preprocess, resize
+    ONNX               Image.BitmapPixelFormat, Image.NominalPixelRange                  preprocess
+    the graph          leading Sub, Div, Mul, Add, BatchNormalization; a uint8 input     preprocess
+    a detector's head  the family that its outputs show                                  all three
+    nobody             ImageNet's preprocessing, stretch, no labels; said to be assumed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx_ir as ir
+from fastcam_runtime.contract import PREPROCESS, Preprocess, Provenance
+from fastcam_runtime.text import count
+
+from ..analysis.ends import other_scores
+from ..analysis.plan import Plan
+from ..analysis.scores import count_classes
+from ..detect.find import Detector
+from ..errors import GraftError
+from ..options import Options
+from . import hugging_face, in_graph, model_api, onnx_image, paddle_ocr, ultralytics
+from .clue import Clue, ModelFile
+from .own_keys import read_names, read_preprocess
+from .preprocess import asked_preprocess, fit_channels
+
+READERS: tuple[Callable[[ModelFile], Clue | None], ...] = (
+    read_preprocess,
+    ultralytics.read,
+    read_names,
+    model_api.read,
+    hugging_face.read,
+    paddle_ocr.read,
+    onnx_image.read,
+    in_graph.read,
+)
+"""In the order of the table. Ultralytics' files have `names` too: the more telling source comes first."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """How frames are fed and what the classes are called, and where each value came from."""
+
+    preprocess: Preprocess
+    resize: str
+    labels: tuple[str, ...]
+    provenance: Provenance
+
+
+def resolve(found: Plan, options: Options, metadata: Mapping[str, str], path: Path | None) -> Resolved:
+    """Ask everyone in the table above.
+
+    Args:
+        found: The plan of the network.
+        options: What the user says, which nothing overrides.
+        metadata: The file's own metadata.
+        path: The file, None for a model in memory.
+
+    Raises:
+        GraftError: What the user or the file's `preprocess` says is wrong or does not fit the network.
+    """
+    file = ModelFile(metadata, path, found.ends.image, found.ends.path)
+    clues = [clue for read in READERS if (clue := read(file)) is not None]
+    if found.ends.image.dtype == ir.DataType.UINT8:
+        clues.append(Clue("the input, which takes bytes (order RGB assumed)", PREPROCESS["raw255"]))
+    clues += _of_family(found)
+    preprocess, fed = _preprocess(options, clues, found.ends.channels)
+    resize, fitted = _resize(options, clues)
+    labels, named = _labels(found, options, clues)
+    return Resolved(preprocess, resize, labels, Provenance(fed, fitted, named))
+
+
+def _of_family(found: Plan) -> list[Clue]:
+    detector = found.detector
+    if not isinstance(detector, Detector):
+        return []
+    family, clues = detector.found.family, []
+    if family is not None:
+        clues.append(
+            Clue(f"the family {family.name}: {detector.found.why}", family.preprocess, family.resize)
+        )
+    if detector.found.labels:
+        clues.append(Clue(detector.found.labels_why, labels=detector.found.labels))
+    return clues
+
+
+def _preprocess(options: Options, clues: list[Clue], channels: int) -> tuple[Preprocess, str]:
+    if options.preprocess is not None:
+        return fit_channels(asked_preprocess(options.preprocess), channels), "from --preprocess"
+    for clue in clues:
+        if clue.preprocess is not None:
+            return fit_channels(clue.preprocess, channels), f"from {clue.where}"
+    assumed = "ImageNet's, assumed: nothing in the file says"
+    return fit_channels(PREPROCESS["imagenet"], channels), assumed
+
+
+def _resize(options: Options, clues: list[Clue]) -> tuple[str, str]:
+    if options.resize is not None:
+        return options.resize, "from --resize"
+    for clue in clues:
+        if clue.resize is not None:
+            return clue.resize, f"from {clue.where}"
+    return "stretch", "assumed: nothing in the file says"
+
+
+def _labels(found: Plan, options: Options, clues: list[Clue]) -> tuple[tuple[str, ...], str]:
+    """The user's labels, which must fit; else the first of the others that do."""
+    detector = found.detector if isinstance(found.detector, Detector) else None
+    classes = count_classes(found.ends.scores) if detector is None else detector.head.classes
+    if options.labels is not None:
+        if classes is not None and len(options.labels) != classes:
+            raise GraftError(_misfit(found, len(options.labels), classes))
+        return tuple(options.labels), "from --labels"
+    stated = [clue for clue in clues if clue.labels]
+    for clue in stated:
+        if classes in (None, len(clue.labels)):
+            return clue.labels, f"from {clue.where}"
+    if stated:
+        return (), f"none: {len(stated[0].labels)} in {stated[0].where} do not fit {classes} classes"
+    return (), "none: nothing in the file says; --labels FILE names them"
+
+
+def _misfit(found: Plan, labels: int, classes: int) -> str:
+    others = other_scores(found.model, found.ends)
+    hint = f"; if the scores are in {' or '.join(others)}, say --scores {others[0]}" if others else ""
+    if classes == 1:
+        hint = f"; give one label, for what a high score means{hint}"
+    return (
+        f"labels: {count(labels, 'label')} for {classes} "
+        f"class{'' if classes == 1 else 'es'} of {found.ends.scores.name}{hint}"
+    )
