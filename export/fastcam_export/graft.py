@@ -27,7 +27,7 @@ from .analysis.taps import Tap
 from .authoring.branch import Branch
 from .authoring.map_size import MapSize, read_map_size
 from .authoring.ops import last_first
-from .authoring.tap_input import pre_activation, read_tap
+from .authoring.tap_input import pre_activation, quantized_tap, read_activated
 from .errors import GraftError
 from .load import Source
 from .metadata.describe import describe_graft, for_others
@@ -37,7 +37,7 @@ from .method.combine import combine
 from .method.layer import byte_map, overlay_layer
 from .method.lovi import lovi
 from .method.normalize import normalize
-from .method.statistics import PRE_ACTIVATION, statistic
+from .method.statistics import COMPILED, PRE_ACTIVATION, statistic
 from .method.weights import scale_weights
 from .options import COMBINED_OUTPUTS, Options
 
@@ -140,13 +140,17 @@ def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Optio
     """One scale's normalised map, N×h×w: tap → statistic → normalise."""
     height, width = found.fixed_size(tap)
     before = options.statistic in PRE_ACTIVATION
-    x = pre_activation(branch, tap, where) if before else read_tap(branch, tap.value, tap.layout, where)
-    x = first_channels(branch, x, tap, where)
+    integers = quantized_tap(tap) if options.statistic == COMPILED else None
+    inputs: tuple[ir.Value, ...] = integers or ()
+    if integers is None:
+        x = pre_activation(branch, tap, where) if before else read_activated(branch, tap, where)
+        inputs = (first_channels(branch, x, tap, where),)
     raw = statistic(
         options.statistic, opset=branch.opset, channels=tap.channels, height=height, width=width,
         epsilon=options.epsilon, nonnegative=tap.nonnegative and not before, bound=tap.bound,
+        quantized=integers is not None,
     )  # fmt: skip
-    s = branch.call(raw, x, name=f"{where}/{options.statistic}")
+    s = branch.call(raw, *inputs, name=f"{where}/{options.statistic}")
     scaled = normalize(options.normalize, opset=branch.opset, height=height, width=width)
     return branch.call(scaled, s, name=f"{where}/{options.normalize}")
 

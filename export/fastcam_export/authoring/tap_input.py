@@ -5,19 +5,54 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import onnx_ir as ir
 
 from ..analysis.ends import TO_NCHW
 from ..analysis.operators import facts
 from ..analysis.patterns import gated_input
 from ..analysis.taps import Tap
+from ..analysis.values import constant_behind
 from ..errors import GraftError
 from .branch import Branch
+
+KERNEL_TYPES = (np.uint8, np.int8)
+"""The integers that the compiled kernel for quantised activations reads."""
 
 
 def read_tap(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:
     """The tensor of a tap as float32 N×C×H×W; `layout` is its own."""
     return channels_first(branch, float_activation(branch, value, where), layout, where)
+
+
+def read_activated(branch: Branch, tap: Tap, where: str) -> ir.Value:
+    """The tensor of a tap as float32 N×C×H×W, for a statistic.
+
+    A dequantised one passes through a ReLU that changes nothing: without it onnxruntime moves the
+    DequantizeLinear behind the operators that follow, which multiplies it.
+    """
+    value = float_activation(branch, tap.value, where)
+    if dequantizer(tap.value) is not None and tap.nonnegative:
+        value = branch.node("Relu", value, name=f"{where}/activated")
+    return channels_first(branch, value, tap.layout, where)
+
+
+def quantized_tap(tap: Tap) -> tuple[ir.Value, ir.Value, ir.Value] | None:
+    """The integers of a tap, their scale and their zero point, where the compiled kernel can read them.
+
+    It reads uint8 or int8 in N×C×H×W with one scale and one zero point, both constant; None for all else.
+    """
+    node = dequantizer(tap.value)
+    if node is None or tap.layout != "NCHW" or tap.first is not None or len(node.inputs) != 3:
+        return None
+    integers, scale, zero_point = node.inputs
+    if integers is None or scale is None or zero_point is None:
+        return None
+    scales, zeros = constant_behind(scale), constant_behind(zero_point)
+    if scales is None or zeros is None or scales.size != 1 or zeros.size != 1:
+        return None
+    fits = scales.dtype == np.float32 and float(scales.ravel()[0]) > 0 and zeros.dtype in KERNEL_TYPES
+    return (integers, scale, zero_point) if fits else None
 
 
 def channels_first(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Value:

@@ -21,6 +21,17 @@ typedef struct {
     size_t stride;
 } Activations;
 
+/* Quantised activations: channel c of pixel p is data[c * channel_step + p * pixel_step]. With `flip` and `zero` they are
+ * scale·max((byte ^ flip) − zero, 0). */
+typedef struct {
+    const uint8_t *data;
+    size_t channels; /* 1 at least; whole vectors of 8 where they lie together */
+    size_t channel_step, pixel_step;
+    uint8_t flip; /* 0x80 for int8, whose order it makes that of uint8 */
+    uint8_t zero; /* the zero point, flipped */
+    float scale;
+} Quantized;
+
 /* One map of a combination. Output row y lies `row_fraction[y]` of the way from row `row[y]` to the next, and so
  * do the columns. `row[y]` is the last row only where there is but one. */
 typedef struct {
@@ -33,6 +44,7 @@ typedef struct {
 
 typedef void MapKernel(const float *map, size_t count, float *out);
 typedef void SmoeKernel(Activations x, size_t count, float epsilon, float *out);
+typedef void QuantizedKernel(Quantized x, size_t count, float epsilon, float *out);
 typedef void ProductKernel(const float *combined, const float *cam, size_t count, float *out);
 typedef void CombineKernel(const Layer *layers, size_t count, size_t width, size_t first, size_t last, float *scratch,
                            float *out);

@@ -3,6 +3,7 @@
 
 #ifdef FASTCAM_HAVE_AVX2
 /* The standard headers come first: only our own functions may be compiled for other instructions. */
+#include <immintrin.h>
 #include <math.h>
 #include <string.h>
 #ifdef __clang__

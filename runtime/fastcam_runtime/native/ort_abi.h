@@ -19,7 +19,7 @@
 #define ORT_API_VERSION 17
 
 enum { ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2 };                         /* OrtErrorCode */
-enum { ORT_UNDEFINED = 0, ORT_FLOAT = 1, ORT_UINT8 = 2, ORT_INT64 = 7 }; /* ONNXTensorElementDataType */
+enum { ORT_UNDEFINED = 0, ORT_FLOAT = 1, ORT_UINT8 = 2, ORT_INT8 = 3, ORT_INT64 = 7 }; /* ONNXTensorElementDataType */
 enum { ORT_REQUIRED = 0, ORT_OPTIONAL = 1, ORT_VARIADIC = 2 };           /* ...InputOutputCharacteristic */
 enum { ORT_MEM_DEFAULT = 0 };                                            /* OrtMemType */
 

@@ -6,9 +6,15 @@ enum { CHUNK = 16 /* pixels that are done together */ };
 
 static inline float max0(float x) { return x > 0 ? x : 0; } /* 0 for a NaN */
 
-static inline const float *channel_of(Activations x, size_t c)
+/* Reads max(x, 0) of up to CHUNK pixels of a channel. */
+typedef void ReadChunk(const void *activations, size_t channel, size_t count, float *values);
+
+static inline void read_floats(const void *activations, size_t channel, size_t count, float *values)
 {
-    return x.data + c / x.block * x.stride + c % x.block;
+    const Activations *x = activations;
+    const float *row = x->data + channel / x->block * x->stride + channel % x->block;
+    for (size_t p = 0; p < count; p++)
+        values[p] = max0(row[p * x->block]);
 }
 
 static inline Activations from_pixel(Activations x, size_t p)
@@ -34,34 +40,33 @@ static inline double excess(double y, double mean, double inverse)
 }
 
 /* Up to CHUNK pixels: m/ln 2 · mean(d − log(1 + d)), d = y/m − 1. */
-static inline void smoe_exact(Activations x, size_t count, float epsilon, float *out)
+static inline void smoe_exact(ReadChunk *read, const void *x, size_t channels, size_t count, double epsilon, float *out)
 {
     double mean[CHUNK] = {0}, inverse[CHUNK], sum[CHUNK] = {0};
-    float low[CHUNK], high[CHUNK];
-    for (size_t p = 0; p < count; p++)
-        low[p] = high[p] = max0(x.data[p * x.block]);
-    for (size_t c = 0; c < x.channels; c++) {
-        const float *row = channel_of(x, c);
+    float low[CHUNK] = {0}, high[CHUNK], values[CHUNK];
+    read(x, 0, count, low);
+    memcpy(high, low, sizeof high);
+    for (size_t c = 0; c < channels; c++) {
+        read(x, c, count, values);
         for (size_t p = 0; p < count; p++) {
-            float v = max0(row[p * x.block]);
-            low[p] = v < low[p] ? v : low[p];
-            high[p] = v > high[p] ? v : high[p];
-            mean[p] += (double)v;
+            low[p] = values[p] < low[p] ? values[p] : low[p];
+            high[p] = values[p] > high[p] ? values[p] : high[p];
+            mean[p] += (double)values[p];
         }
     }
     int differ = 0;
     for (size_t p = 0; p < count; p++) {
-        mean[p] = mean[p] / (double)x.channels + (double)epsilon;
+        mean[p] = mean[p] / (double)channels + epsilon;
         inverse[p] = 1 / mean[p];
         differ |= low[p] < high[p];
     }
-    for (size_t c = 0; differ && c < x.channels; c++) {
-        const float *row = channel_of(x, c);
+    for (size_t c = 0; differ && c < channels; c++) {
+        read(x, c, count, values);
         for (size_t p = 0; p < count; p++)
-            sum[p] += excess((double)max0(row[p * x.block]) + (double)epsilon, mean[p], inverse[p]);
+            sum[p] += excess((double)values[p] + epsilon, mean[p], inverse[p]);
     }
     for (size_t p = 0; p < count; p++) {
-        double s = mean[p] / 0.6931471805599453 * sum[p] / (double)x.channels;
+        double s = mean[p] / 0.6931471805599453 * sum[p] / (double)channels;
         out[p] = low[p] < high[p] && s > 0 && s <= 3.4028234663852886e38 ? (float)s : 0;
     }
 }

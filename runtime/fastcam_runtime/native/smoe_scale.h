@@ -33,16 +33,23 @@ static void finish_columns(const Columns *columns, size_t channels, int32_t bias
     }
 }
 
+/* Whether one of these has to go the slow way. */
+static inline int has_negative(const float *out, size_t count)
+{
+    int found = 0;
+    for (size_t p = 0; p < count; p++)
+        found |= out[p] < 0;
+    return found;
+}
+
 /* Send every CHUNK that holds a −1, or all of them, the slow way. */
 static inline void repair_columns(Activations x, size_t count, float epsilon, int all, float *out)
 {
     for (size_t p = 0; p < count; p += CHUNK) {
         size_t n = count - p < CHUNK ? count - p : CHUNK;
-        int found = all;
-        for (size_t i = p; !all && i < p + n; i++)
-            found |= out[i] < 0;
-        if (found)
-            smoe_exact(from_pixel(x, p), n, epsilon, out + p);
+        Activations here = from_pixel(x, p);
+        if (all || has_negative(out + p, n))
+            smoe_exact(read_floats, &here, x.channels, n, (double)epsilon, out + p);
     }
 }
 

@@ -16,7 +16,7 @@
 #include "class_maps.h"
 #include "gauss_normalize.h"
 #include "lovi.h"
-#include "smoe_scale.h"
+#include "smoe_quantized.h"
 #endif
 
 #ifdef KERNEL
@@ -26,6 +26,10 @@ KERNEL(SmoeKernel, smoe_planes)
 KERNEL(SmoeKernel, smoe_planes_relu)
 KERNEL(SmoeKernel, smoe_blocks)
 KERNEL(SmoeKernel, smoe_blocks_relu)
+/* The same of `count` ≤ SMOE_TILE pixels of quantised activations: with the pixels of a channel together, or the
+ * channels of a pixel. */
+KERNEL(QuantizedKernel, smoe_quantized_planes)
+KERNEL(QuantizedKernel, smoe_quantized_pixels)
 /* ½(1 + erf((s − μ)/(σ√2))) with the unbiased σ of all `count` pixels; 0.5 where all are equal. */
 KERNEL(MapKernel, gauss_normalize)
 /* Rows first … last − 1 of the weighted sum of the layers, each interpolated to `width` columns. `scratch` holds
@@ -70,6 +74,23 @@ SMOE_SCALE("12")
 /* X [N,C,H,W] in blocks of channels → [N,H,W]. Only files prepared for one kind of processor hold these. */
 OPERATOR(smoe_scale_blocked, .name = "SmoeScaleBlocked", .read_attributes = read_smoe_blocked_attributes)
 OPERATOR(smoe_scale_blocked_relu, .name = "SmoeScaleBlockedRelu", .read_attributes = read_smoe_blocked_attributes)
+/* X [N,C,H,W] uint8 or int8, its scale and zero point → [N,H,W]. In prepared files X may be [N,H,W,C]. */
+#define SMOE_SCALE_QUANTIZED(number) \
+    OPERATOR(smoe_scale_quantized, .name = "SmoeScaleQuantized" number, .read_attributes = read_smoe_attributes)
+SMOE_SCALE_QUANTIZED("")
+SMOE_SCALE_QUANTIZED("2")
+SMOE_SCALE_QUANTIZED("3")
+SMOE_SCALE_QUANTIZED("4")
+SMOE_SCALE_QUANTIZED("5")
+SMOE_SCALE_QUANTIZED("6")
+SMOE_SCALE_QUANTIZED("7")
+SMOE_SCALE_QUANTIZED("8")
+SMOE_SCALE_QUANTIZED("9")
+SMOE_SCALE_QUANTIZED("10")
+SMOE_SCALE_QUANTIZED("11")
+SMOE_SCALE_QUANTIZED("12")
+#undef SMOE_SCALE_QUANTIZED
+OPERATOR(smoe_scale_channels_last, .name = "SmoeScaleQuantizedNhwc", .read_attributes = read_smoe_attributes)
 /* S [N,h,w] → the same shape. */
 OPERATOR(gauss_normalize_map, .name = "GaussNormalize")
 OPERATOR(gauss_normalize_map, .name = "GaussNormalizeDynamic")

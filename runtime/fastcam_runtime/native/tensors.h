@@ -10,6 +10,7 @@ enum { MAX_RANK = 4 };
 
 typedef struct {
     const void *data;
+    int type; /* of its elements */
     size_t rank;
     int64_t dims[MAX_RANK];
 } Tensor;
@@ -34,9 +35,8 @@ static inline int is_there(const OrtApi *api, OrtStatus *status)
 
 static inline OrtStatus *read_shape(const OrtApi *api, const OrtShape *shape, int type, Tensor *out)
 {
-    int found = ORT_UNDEFINED;
-    TRY(api->GetTensorElementType(shape, &found));
-    if (found != type)
+    TRY(api->GetTensorElementType(shape, &out->type));
+    if (out->type != type && type != ORT_UNDEFINED)
         FAIL("an input has an unexpected element type");
     TRY(api->GetDimensionsCount(shape, &out->rank));
     if (out->rank > MAX_RANK)
@@ -44,7 +44,7 @@ static inline OrtStatus *read_shape(const OrtApi *api, const OrtShape *shape, in
     return api->GetDimensions(shape, out->dims, out->rank);
 }
 
-/* Input `index`, which has to be of element type `type`. */
+/* Input `index`, which has to be of element type `type`; ORT_UNDEFINED takes any. */
 static inline OrtStatus *read_input(const OrtApi *api, const OrtKernelContext *context, size_t index, int type,
                                     Tensor *out)
 {

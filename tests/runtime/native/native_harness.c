@@ -91,6 +91,41 @@ static double check_smoe(const Kernels *kernels)
     return error;
 }
 
+/* Quantised activations in planes, and with the channels of a pixel together where these are whole vectors. */
+static double check_quantized(const Kernels *kernels)
+{
+    size_t together = below(2), channels = together ? 8 * (1 + below(below(4) ? 12 : 160)) : 1 + below(below(4) ? 40 : 600);
+    size_t count = 1 + below(channels > 40 || below(8) ? 70 : SMOE_TILE), stride = together ? channels : count + below(3);
+    size_t bytes = together ? count * channels : (channels - 1) * stride + count;
+    uint8_t *x = block(bytes), zero = below(2) ? 0 : (uint8_t)below(256), flip = below(2) ? 0 : 0x80;
+    float *out = floats(count), epsilon = 1e-6f, scale = (float)pow(10, -6 + 8 * uniform());
+    double *expected = block(count * sizeof *expected);
+    int kind = (int)below(4); /* dense, sparse, equal, nearly equal */
+    for (size_t i = 0; i < bytes; i++)
+        x[i] = (uint8_t)((kind == 2 ? 200 : kind == 3 ? 200 + below(2) : kind == 1 && below(2) ? zero : below(256)) ^ flip);
+    Quantized all = {x, channels, together ? 1 : stride, together ? channels : 1, flip, zero, scale};
+    long double log2_of_step[256];
+    for (int q = 0; q < 256; q++)
+        log2_of_step[q] = log2l((long double)scale * q + (long double)epsilon);
+    for (size_t p = 0; p < count; p++) {
+        long double mean = epsilon, logs = 0;
+        int lowest = 255, highest = 0;
+        for (size_t c = 0; c < channels; c++) {
+            int q = (x[c * all.channel_step + p * all.pixel_step] ^ flip) - zero;
+            q = q > 0 ? q : 0;
+            lowest = q < lowest ? q : lowest;
+            highest = q > highest ? q : highest;
+            mean += (long double)scale * q / channels;
+            logs += log2_of_step[q] / channels;
+        }
+        expected[p] = lowest < highest ? (double)(mean * (log2l(mean) - logs)) : 0;
+    }
+    (together ? kernels->smoe_quantized_pixels : kernels->smoe_quantized_planes)(all, count, epsilon, out);
+    double error = largest_error(out, expected, count);
+    free(x), free(out), free(expected);
+    return error;
+}
+
 static double check_gauss(const Kernels *kernels)
 {
     size_t count = below(300);
@@ -226,6 +261,7 @@ int main(int count, char **arguments)
         double smoe = 0, gauss = 0, combine = 0, classes = 0;
         for (int round = 0; round < rounds; round++) {
             smoe = fmax(smoe, check_smoe(tables[t]));
+            smoe = fmax(smoe, check_quantized(tables[t]));
             gauss = fmax(gauss, check_gauss(tables[t]));
             combine = fmax(combine, check_combine(tables[t]));
             classes = fmax(classes, check_class_maps(tables[t]));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 
 from fastcam_runtime.errors import FastcamError, closest
@@ -57,6 +58,7 @@ def statistic(
     epsilon: float,
     nonnegative: bool,
     bound: float | None = None,
+    quantized: bool = False,
 ) -> Step:
     """The step from activations X, float32 [N,C,H,W], to the map S, float32 [N,H,W].
 
@@ -69,10 +71,11 @@ def statistic(
         epsilon: Added to the activations where the statistic takes their logarithm.
         nonnegative: X is known to be ≥ 0, so that the ReLU in front can be left out.
         bound: X is known not to exceed this; None where nothing is known.
+        quantized: X is uint8 or int8, and its scale and zero point follow it. Only for `COMPILED`.
     """
     if name not in _BUILDERS:
         raise FastcamError(f"no statistic named '{name}'{closest(name, STATISTICS)}")
-    build = _BUILDERS[name]
+    build = functools.partial(_BUILDERS[name], quantized=True) if quantized else _BUILDERS[name]
     return build(
         opset=opset, channels=channels, height=height, width=width, epsilon=epsilon, nonnegative=nonnegative,
         bound=bound,

@@ -74,8 +74,13 @@ def smoe(
     epsilon: float,
     nonnegative: bool,
     bound: float | None = None,
+    quantized: bool = False,
 ) -> Step:
     """SMOE Scale, with the fastest scheme for the shape.
+
+    With `quantized`, X is uint8 or int8 and followed by its scale and zero point, one of each. The ReLU stays
+    in the body then even where nothing is negative: it keeps onnxruntime from moving the DequantizeLinear
+    behind the operators that follow, which would multiply it.
 
     Exactly 0 where all channels of a pixel are equal, dead or single. What nearly equal channels differ by
     is resolved to 1e-6 of their mean. For layers of a network the map is within 5e-6 of its range.
@@ -91,10 +96,14 @@ def smoe(
     if pixels is not None:
         constants["shape"] = np.array([0, height, width], np.int64)
 
+    data = ["X", "scale", "zero_point"] if quantized else ["X"]
+
     def body(op: Ops, x: ir.Value, *inputs: ir.Value) -> ir.Value:
-        given = dict(zip(constants, inputs, strict=True))
+        given = dict(zip([*data[1:], *constants], inputs, strict=True))
         epsilon = op.attribute("epsilon")
-        y = x if nonnegative else op.Relu(x)
+        if quantized:
+            x = op.DequantizeLinear(x, given["scale"], given["zero_point"])
+        y = x if nonnegative and not quantized else op.Relu(x)
         if scheme.by_turns:
             m = op.Add(mean(op, y, given), epsilon)
             parts: Sequence[ir.Value] = _parts(
@@ -114,9 +123,9 @@ def smoe(
         return op.Reshape(op.Mul(m, d), given.get("shape") or op.Gather(op.Shape(x), [0, 2, 3]))
 
     doc = "SMOE Scale of the channels: m·(log2 m − mean log2 y), y = max(x, 0) + epsilon, m = mean y."
-    name = "SmoeScale" if nonnegative else "SmoeScaleRelu"
+    name = "SmoeScaleQuantized" if quantized else "SmoeScale" if nonnegative else "SmoeScaleRelu"
     function = make_function(
-        name, opset, ["X", *constants], body, output="S", attributes=["epsilon"], doc=doc
+        name, opset, [*data, *constants], body, output="S", attributes=["epsilon"], doc=doc
     )
     return Step(function, constants, {"epsilon": epsilon})
 
