@@ -37,8 +37,10 @@ logger = logging.getLogger(__name__)
 
 _TICK = 0.05
 """Seconds between two checks of the controls while no result arrives."""
-_IDLE_SECONDS = 10.0
+_IDLE_SECONDS = 5.0
 """How long the network of a view stays open after the view was left, so that going back is quick."""
+_LEFT_SECONDS = 1.0
+"""After this time it is closed as soon as a third one is needed."""
 _JOIN_SECONDS = 5.0
 """How long a thread may take to finish its frame at the end."""
 
@@ -193,6 +195,9 @@ class Loop:
 
     def _explain(self, read: Read, choice: Choice, *, with_maps: bool, again: bool = False) -> Result:
         view, of_class = choice.subject
+        cold, self._explained = choice.subject != self._explained, choice.subject
+        if cold:  # make room before another network is opened
+            self._explainer.model.close_idle(_LEFT_SECONDS)
         model = self._explainer.model
         outputs = [views.output_of(view, model, of_class=of_class is not None)] if with_maps else []
         classes = [of_class] if of_class is not None else None
@@ -200,7 +205,6 @@ class Loop:
         if with_maps:
             self._maps = explanation.maps
         explanation = replace(explanation, maps=self._maps)
-        cold, self._explained = choice.subject != self._explained, choice.subject
         return Result(read, explanation, choice, again, cold)
 
     def _give(self, result: Result) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -133,3 +135,43 @@ print(max(sink.rss[1:]) - sink.rss[0])
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 5_000_000
+
+
+def test_a_running_page_is_watched_by_programs(graft: Path, tmp_path: Path) -> None:
+    """Health, metrics and lines of JSON while the loop runs; evidence and a recording when it has ended."""
+    kept = tmp_path / "kept"
+    keep = ["--keep-in", kept, "--keep-when", "every 0.2s"]
+    options = ["--loop", "--threads", "1", "--jsonl", "-", *keep]
+    with fastcam("run", graft, "test://?fps=20", "http://127.0.0.1:0", *options) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        address = next(
+            match[1]
+            for line in process.stderr
+            if (match := re.search(r"live page at http://([\d.:]+)/", line))
+        )
+        lines = [json.loads(process.stdout.readline()) for _ in range(5)]
+        assert [line["frame"] for line in lines] == [0, 1, 2, 3, 4]
+
+        def get(path: str, body: str | None = None) -> str:
+            connection = http.client.HTTPConnection(address, timeout=20)
+            headers = {"Content-Type": "application/json"} if body else {}
+            connection.request("POST" if body else "GET", path, body, headers)
+            text = connection.getresponse().read().decode()
+            connection.close()
+            return text
+
+        assert get("/healthz") == "ok\n"
+        assert int(re.findall(r"^fastcam_frames_total (\d+)$", get("/metrics"), re.MULTILINE)[0]) >= 5
+        get("/control", '{"recording": true}')
+        until(lambda: any(kept.glob(".*.mp4")))
+        until(lambda: json.loads(get("/status"))["recorder"]["seconds"] > 0.5)
+        process.send_signal(signal.SIGTERM)
+        printed, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, errors
+    assert all(json.loads(line) for line in printed.splitlines())  # nothing else on standard output
+    assert "end to end" in errors
+    (recording,) = kept.glob("*.mp4")
+    assert len(frames_of(recording)) > 5
+    assert json.loads(next(kept.glob("*/manifest.json")).read_text())["reason"] == "every 0.2s"
+    assert not list(kept.glob(".*"))
