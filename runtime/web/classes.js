@@ -29,6 +29,7 @@ export function probabilities(scores, kind) {
  * @returns {Prediction[]}
  */
 export function best(shares, labels, count) {
+  /** @type {number[]} */
   const order = [];
   for (let i = 0; i < shares.length; i++) {
     if (order.length === count && shares[i] <= shares[order[count - 1]]) continue;

@@ -39,6 +39,7 @@ def retarget(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
         if node.op_type not in target.operators:
             _replace(model, node, target.operators)
     _fold(model)
+    _drop_unused(model)
     lacking = sorted({node.op_type for node in _branch(model)} - target.operators - {"Constant"})
     if lacking:
         raise GraftError(
@@ -86,6 +87,14 @@ def _fold(model: ir.Model) -> None:
             ir.convenience.replace_all_uses_with(output, constant)
             model.graph.initializers[str(constant.name)] = constant
         model.graph.remove(node, safe=True)
+
+
+def _drop_unused(model: ir.Model) -> None:
+    """Drop constants of the branch that nothing reads any more."""
+    outputs = set(model.graph.outputs)
+    for name, value in list(model.graph.initializers.items()):
+        if name.startswith((NODE_PREFIX, "val_")) and not value.uses() and value not in outputs:
+            del model.graph.initializers[name]
 
 
 def _evaluate(node: ir.Node, feeds: dict[str, np.ndarray], model: ir.Model) -> list[np.ndarray]:

@@ -48,12 +48,17 @@ def split(op: Ops, node: ir.Node) -> Sequence[ir.Value]:
 
 
 def gather(op: Ops, node: ir.Node) -> ir.Value | None:
-    """Gather of constant rows as a product with a matrix of zeros and ones."""
+    """Gather of constant rows: of equally spaced ones a Slice, of others a product with zeros and ones."""
     x, axis = node.inputs[0], node.attributes.get_int("axis", 0)
     index = constant_of(node.inputs[1])
     assert x is not None
     shape = shape_of(x)
-    if index is None or axis != len(shape) - 2:
+    if index is None or (index < 0).any():
+        return None
+    steps = np.unique(np.diff(index)) if index.ndim == 1 and index.size > 1 else np.zeros(0)
+    if steps.size == 1 and steps[0] > 0:
+        return op.Slice(x, [int(index[0])], [int(index[-1]) + 1], [axis], [int(steps[0])])
+    if axis != len(shape) - 2:
         return None
     chosen = np.zeros((index.size, shape[axis]), np.float32)
     chosen[np.arange(index.size), index.reshape(-1)] = 1

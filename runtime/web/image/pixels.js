@@ -19,7 +19,7 @@ export class PixelReader {
     const any = /** @type {any} */ (source);
     const width = any.videoWidth ?? any.naturalWidth ?? any.width, height = any.videoHeight ?? any.naturalHeight ?? any.height;
     if (!width || !height) throw new Error("the picture has no pixels yet");
-    if (this.context?.canvas.width !== width || this.context.canvas.height !== height) {
+    if (this.context?.canvas.width !== width || this.context?.canvas.height !== height) {
       this.context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
     }
     const context = /** @type {OffscreenCanvasRenderingContext2D} */ (this.context);

@@ -123,8 +123,7 @@ function neededBy(nodes, outputs) {
   const producer = new Map(nodes.flatMap((node) => [...node.outputs].map((name) => [name, node])));
   const waiting = [...outputs, ...nodes.filter((node) => !node.grafted).flatMap((node) => [...node.inputs])];
   const needed = new Set();
-  while (waiting.length > 0) {
-    const name = waiting.pop();
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
     if (needed.has(name)) continue;
     needed.add(name);
     waiting.push(...(producer.get(name)?.inputs ?? []));

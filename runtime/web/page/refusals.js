@@ -17,7 +17,7 @@ export function whyNot() {
 
 /** Why there is no camera, before it is asked for; empty where there may be one. */
 export function whyNoCamera() {
-  if (navigator.mediaDevices?.getUserMedia) return "";
+  if (navigator.mediaDevices) return "";
   return isSecureContext
     ? "This browser gives pages no camera. Take a photo instead."
     : "Browsers give a camera to https pages only. Open this page by https or on localhost, or take a photo instead.";
