@@ -8,7 +8,14 @@ from pathlib import Path
 from fastcam_runtime import native
 from fastcam_runtime.contract import MAP
 from fastcam_runtime.measure import system
-from fastcam_runtime.measure.paired import BenchOptions, Difference, Variant, measure, open_variant
+from fastcam_runtime.measure.paired import (
+    BenchOptions,
+    Difference,
+    Variant,
+    measure,
+    open_variant,
+    statistics,
+)
 from fastcam_runtime.model.pruning import cut_file
 from fastcam_runtime.text import format_table
 
@@ -38,27 +45,36 @@ def compare(
 
 
 def format_latency(variants: list[Variant]) -> str:
-    """The table: medians, and the differences to the first variant."""
+    """The table: medians, the differences to the first variant, and whether noise hides them."""
     plain = variants[0]
     rows = []
+    hidden = []
     for variant in variants:
-        statistics = variant.statistics()
-        cells = [variant.name, f"{statistics['p50']:.2f}", f"{statistics['p90']:.2f}"]
+        wall, processor = statistics(variant.samples), statistics(variant.cpu_samples)
+        cells = [variant.name, f"{wall['p50']:.2f}", f"{wall['p90']:.2f}", f"{processor['p50']:.2f}"]
         if variant is plain:
             cells += ["", "", ""]
         else:
             difference = Difference.between(plain.samples, variant.samples)
             low, high = difference.interval
+            if difference.within_noise:
+                hidden.append(variant.name)
             cells += [
                 f"{difference.median:+.2f}",
                 f"{difference.percent:+.1f} %",
                 f"{low:+.2f} … {high:+.2f}",
             ]
         rows.append(cells)
-    table = format_table(["ms per frame", "p50", "p90", "difference", "", "95 % interval"], rows)
+    table = format_table(["ms per frame", "p50", "p90", "CPU p50", "difference", "", "95 % interval"], rows)
     rounds = len(plain.samples)
+    noise = (
+        f"noise hides what the maps cost ({', '.join(hidden)}): the interval includes 0; a machine less busy "
+        "or more --rounds would tell\n"
+        if hidden
+        else ""
+    )
     return (
-        f"{table}\n"
+        f"{table}\n{noise}"
         f"median of {rounds} rounds and of their differences, one thread, {native.status()}\n"
         f"{system.cpu_name()}, onnxruntime {system.versions()['onnxruntime']}"
     )

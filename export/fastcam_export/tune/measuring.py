@@ -15,6 +15,7 @@ from fastcam_runtime.contract import MAP, Metadata
 from fastcam_runtime.image import Image
 from fastcam_runtime.measure import paired as bench
 from fastcam_runtime.measure import system
+from fastcam_runtime.measure.conditions import conditions
 from fastcam_runtime.model import providers
 from fastcam_runtime.model.pruning import cut_file
 from fastcam_runtime.model.session import default_threads
@@ -29,13 +30,13 @@ from .fidelity import Array, Fidelity
 from .forms import FUNCTIONS, Form
 
 Measure = Callable[[Sequence[bench.Variant], int, Callable[[int], None]], None]
-"""Runs all variants in every round and leaves the times in their `samples`; see `bench.measure`."""
+"""Runs all variants in every round and leaves the times in their samples; see `bench.measure`."""
 
 MOST_PASSES = 4
 """The most times that all rounds are run while it is open whether a form is within the budget."""
 
-Times = tuple[tuple[float, ...], tuple[float, ...]]
-"""The plain network's time in every round, and the grafted one's in the same rounds."""
+Times = tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...]]
+"""The plain network's time in every round, and the grafted one's in the same rounds; both in CPU time."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,19 @@ class Measured:
     """The plain network's time in every round."""
     samples_ms: tuple[float, ...]
     """Its own time in the same rounds."""
+    plain_cpu_ms: tuple[float, ...]
+    cpu_samples_ms: tuple[float, ...]
+    """Both in CPU time, which other programs hardly change."""
 
     @cached_property
     def cost(self) -> bench.Difference:
         """Its own time minus the plain network's."""
         return bench.Difference.between(self.plain_ms, self.samples_ms)
+
+    @cached_property
+    def cpu_cost(self) -> bench.Difference:
+        """The same in CPU time."""
+        return bench.Difference.between(self.plain_cpu_ms, self.cpu_samples_ms)
 
     @property
     def plain(self) -> float:
@@ -71,8 +80,14 @@ class Measured:
 
     def with_more(self, times: Times) -> Measured:
         """The same form after more rounds."""
-        plain, own = times
-        return replace(self, plain_ms=self.plain_ms + plain, samples_ms=self.samples_ms + own)
+        plain, own, plain_cpu, own_cpu = times
+        return replace(
+            self,
+            plain_ms=self.plain_ms + plain,
+            samples_ms=self.samples_ms + own,
+            plain_cpu_ms=self.plain_cpu_ms + plain_cpu,
+            cpu_samples_ms=self.cpu_samples_ms + own_cpu,
+        )
 
 
 class Workbench:
@@ -128,6 +143,7 @@ class Workbench:
             "threads": options.threads or default_threads(),
             "compiled_kernels": self.kernels,
             "versions": system.versions(),
+            "conditions": conditions(),
             "rounds": options.rounds,
             "warm_up": bench.WARM_UP,
             "pictures": len(self.pictures),
@@ -169,7 +185,9 @@ class Workbench:
                     self.options.rounds,
                     lambda number: progress(bench.WARM_UP + number + 1, total),
                 )
-                return tuple(plain.samples), tuple(grafted.samples)
+                both = (plain, grafted)
+                wall, cpu = [tuple(v.samples) for v in both], [tuple(v.cpu_samples) for v in both]
+                return wall[0], wall[1], cpu[0], cpu[1]
 
             measured = Measured(form, metadata.approximation, fidelity, *run_rounds())
             passes = 1

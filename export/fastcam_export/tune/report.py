@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fastcam_runtime.measure.conditions import describe as describe_conditions
 from fastcam_runtime.model.session import count_threads
 from fastcam_runtime.prepared import device
 from fastcam_runtime.text import format_table
@@ -26,7 +27,7 @@ def text(tuning: Tuning, setup: Mapping[str, Any], images: str) -> str:
     rows = [_row(tuning, one) for one in tuning.measured]
     unsure = any(row[-1].endswith("?") for row in rows)
     head = [
-        "form", "kind", "plain ms", "maps ms", "95 % interval", "cost", "Spearman", "worst",
+        "form", "kind", "plain ms", "maps ms", "95 % interval", "cost", "CPU", "Spearman", "worst",
         "top 10 %", "worst", f"≤ {tuning.budget}",
     ]  # fmt: skip
     return "\n".join(
@@ -34,7 +35,9 @@ def text(tuning: Tuning, setup: Mapping[str, Any], images: str) -> str:
             f"{setup['cpu']}, {setup['provider']}, {count_threads(setup['threads'])}, "
             f"{'' if setup['compiled_kernels'] else 'no '}compiled kernels, "
             f"onnxruntime {setup['versions']['onnxruntime']}",
-            f"cost: median of {_rounds(tuning)} rounds, each form in turn with the plain network",
+            f"cost: median of {_rounds(tuning)} rounds, each form in turn with the plain network; "
+            "CPU: the same in CPU time, which other programs hardly change",
+            describe_conditions(setup["conditions"]),
             f"likeness to the exact map: mean and worst of {setup['pictures']} pictures of {images}",
             "",
             format_table(head, rows),
@@ -86,10 +89,13 @@ def as_dict(tuning: Tuning, setup: Mapping[str, Any], images: str) -> dict[str, 
                 "within_budget": tuning.budget.allows(one.cost),
                 "undecided": one.is_close_to(tuning.budget),
                 "difference_ms": vars(one.cost),
+                "cpu_difference_ms": vars(one.cpu_cost),
                 "spearman": one.fidelity.spearman,
                 "top_overlap": one.fidelity.overlap,
                 "plain_ms": one.plain_ms,
                 "samples_ms": one.samples_ms,
+                "plain_cpu_ms": one.plain_cpu_ms,
+                "cpu_samples_ms": one.cpu_samples_ms,
             }
             for one in tuning.measured
         ],
@@ -113,6 +119,7 @@ def _row(tuning: Tuning, one: Measured) -> list[str]:
         f"{one.cost.median:+.3f}",
         f"{low:+.3f}…{high:+.3f}",
         f"{one.cost.percent:+.1f} %",
+        f"{one.cpu_cost.percent:+.1f} %",
         f"{rank:.4f}",
         f"{worst_rank:.4f}",
         f"{overlap:.3f}",

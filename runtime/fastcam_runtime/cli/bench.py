@@ -10,11 +10,14 @@ from typing import Any
 
 from ..errors import FastcamError
 from ..measure import paired as bench
+from ..measure.conditions import describe
+from ..measure.operators import profile
 from ..model import providers
 from ..model.pruning import is_saliency_output
 from ..model.session import count_threads
 from ..text import format_table
 from ..web.browser import measure_in_browser
+from .bench_tables import format_comparison, format_operators, write_csv
 from .output_paths import check_json_path, write_json
 
 logger = logging.getLogger(__name__)
@@ -30,7 +33,9 @@ Without --baseline the file is compared with itself, its maps taken out.
 examples:
   fastcam bench model-fastcam.onnx --threads 1
   fastcam bench model-fastcam.onnx --baseline model.onnx --rounds 300 --json bench.json
+  fastcam bench model-fastcam.onnx --profile --csv samples.csv
   fastcam bench model-fastcam.onnx --web
+  fastcam bench --compare monday.json tuesday.json
 """
 
 
@@ -45,7 +50,9 @@ def add_parser(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(handler=run)
-    parser.add_argument("model", metavar="MODEL", type=Path, help="an ONNX or ORT file, grafted or not")
+    parser.add_argument(
+        "model", metavar="MODEL", type=Path, nargs="?", help="an ONNX or ORT file, grafted or not"
+    )
     parser.add_argument("--baseline", type=Path, metavar="PLAIN.onnx", help="the file to compare with")
     parser.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each variant (100)")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
@@ -57,12 +64,31 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write everything, raw samples too, to FILE"
     )
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the samples to FILE, a line for each")
+    parser.add_argument(
+        "--profile", action="store_true", help="the time per operator too, of the maps and of the network"
+    )
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        nargs=2,
+        metavar=("A.json", "B.json"),
+        help="two earlier results side by side; nothing is run",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, print the table, write the file."""
-    if args.json is not None:
-        check_json_path(args.json)
+    """Measure, print the table, write the files; or compare two earlier results."""
+    if args.compare is not None:
+        if args.model is not None:
+            raise FastcamError(f"--compare reads two files and runs no model; leave {args.model} out")
+        print(format_comparison(*args.compare))
+        return 0
+    if args.model is None:
+        raise FastcamError("name a MODEL to measure, or two results with --compare A.json B.json")
+    for path in (args.json, args.csv):
+        if path is not None:
+            check_json_path(path)
     if args.web:
         return _run_in_browser(args)
     options = bench.BenchOptions(args.threads, args.provider, args.rounds, args.compiled)
@@ -71,13 +97,22 @@ def run(args: argparse.Namespace) -> int:
         logger.info("%s: an ORT file cannot be cut; compare with --baseline PLAIN.ort", args.model)
     bench.measure(variants, options.rounds)
     report = bench.report(variants, options)
-    print(_text(report))
+    text = _text(report)
+    if args.profile:
+        operators = profile(variants[-1], options)
+        report["operators"] = [vars(one) for one in operators]
+        text += f"\n\n{format_operators(operators)}"
+    print(text)
     if args.json is not None:
         write_json(args.json, report)
+    if args.csv is not None:
+        write_csv(args.csv, report)
     return 0
 
 
 def _run_in_browser(args: argparse.Namespace) -> int:
+    if args.csv is not None or args.profile:
+        raise FastcamError("--web has neither --csv nor --profile; --json has every sample")
     if args.baseline is not None:
         raise FastcamError("--web cuts the plain network out of the file; it takes no --baseline")
     report = measure_in_browser(args.model, args.rounds, args.threads)
@@ -95,7 +130,12 @@ def _run_in_browser(args: argparse.Namespace) -> int:
 
 def _text(report: dict[str, Any]) -> str:
     rows = [
-        [v["name"], *(f"{v['statistics_ms'][c]:.3f}" for c in _COLUMNS), f"{v['load_ms']:.0f}"]
+        [
+            v["name"],
+            *(f"{v['statistics_ms'][c]:.3f}" for c in _COLUMNS),
+            f"{v['cpu_statistics_ms']['p50']:.3f}",
+            f"{v['load_ms']:.0f}",
+        ]
         for v in report["variants"]
     ]
     frames = _frames(report["variants"][-1]["inputs"])
@@ -108,13 +148,21 @@ def _text(report: dict[str, Any]) -> str:
             f"{v['name']}: {v['file']}{_WHICH.get(v['name'], '')} (sha256 {v['sha256'][:12]})"
             for v in report["variants"]
         ),
-        format_table(["ms" if frames == 1 else f"ms per {frames} frames", *_COLUMNS, "load"], rows),
+        format_table(
+            ["ms" if frames == 1 else f"ms per {frames} frames", *_COLUMNS, "CPU p50", "load"], rows
+        ),
     ]
     if report["difference_ms"]:
         before, after = (any(map(is_saliency_output, v["outputs"])) for v in report["variants"])
         what = "maps cost" if after and not before else f"{report['variants'][1]['name']} minus baseline:"
         lines.append(f"{what} {_cost(report['difference_ms'], report['rounds'], frames)}")
-    lines.append(f"peak memory {report['peak_rss_bytes'] / 1e6:.1f} MB")
+        cpu = report["cpu_difference_ms"]
+        low, high = cpu["interval"]
+        lines.append(
+            f"in CPU time {cpu['median']:+.3f} ms ({cpu['percent']:+.1f} %), {low:+.3f} to {high:+.3f}: "
+            "other programs hardly change it"
+        )
+    lines.append(f"peak memory {report['peak_rss_bytes'] / 1e6:.1f} MB, {describe(report['conditions'])}")
     return "\n".join(lines)
 
 

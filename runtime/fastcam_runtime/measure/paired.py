@@ -22,6 +22,7 @@ from ..model.ort_format import summarize_ort
 from ..model.pruning import cut_file
 from ..model.session import open_session
 from . import system
+from .conditions import conditions
 
 WARM_UP = 10
 MIN_ROUNDS = 6
@@ -90,6 +91,11 @@ class Difference:
     """95 % of the medians of resampled rounds (bootstrap) lie in it."""
     percent: float
     """The median in percent of the plain file's median."""
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether the interval includes no difference at all."""
+        return self.interval[0] <= 0 <= self.interval[1]
 
     @classmethod
     def between(cls, plain: Sequence[float], grafted: Sequence[float]) -> Difference:
@@ -194,17 +200,22 @@ def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]
     provider = session.get_providers()[0]
     path = variants[-1].path
     file = summarize_ort(path, session) if is_ort(path) else summarize_file(path)
-    difference = Difference.between(variants[0].samples, variants[-1].samples) if len(variants) > 1 else None
+    first, last = variants[0], variants[-1]
+    paired = len(variants) > 1
+    difference = Difference.between(first.samples, last.samples) if paired else None
+    cpu_difference = Difference.between(first.cpu_samples, last.cpu_samples) if paired else None
     return {
         "cpu": system.cpu_name(),
         "provider": provider,
         "threads": session.get_session_options().intra_op_num_threads,
         "kernels": describe_kernels(file, compiled=options.compiled, on_cpu=provider == providers.CPU),
         "versions": system.versions(),
+        "conditions": conditions(),
         "rounds": options.rounds,
         "warm_up": WARM_UP,
         "peak_rss_bytes": system.peak_rss_bytes(),
         "difference_ms": difference and vars(difference),
+        "cpu_difference_ms": cpu_difference and vars(cpu_difference),
         "variants": [
             {
                 "name": variant.name,
@@ -215,6 +226,8 @@ def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]
                 "load_ms": variant.load_ms,
                 "statistics_ms": variant.statistics(),
                 "samples_ms": variant.samples,
+                "cpu_statistics_ms": statistics(variant.cpu_samples),
+                "cpu_samples_ms": variant.cpu_samples,
             }
             for variant in variants
         ],

@@ -52,6 +52,7 @@ def open_session(
     threads: int | None = None,
     provider: str = "auto",
     compiled: bool = True,
+    profile: Path | None = None,
 ) -> ort.InferenceSession:
     """A session for the file at `path`, or for `data` cut out of it (external weights lie beside `path`).
 
@@ -63,6 +64,7 @@ def open_session(
         threads: Threads that share one operator; None for `default_threads()`.
         provider: A name of `providers.NAMES`, or `auto`.
         compiled: Use the compiled kernels where they were built.
+        profile: Where the session's profile goes when it ends; onnxruntime adds the date and a suffix.
 
     Raises:
         ModelError: The file is missing, unreadable or not a model that onnxruntime can run.
@@ -73,12 +75,12 @@ def open_session(
     map_model(path).close()  # a missing or unreadable file gets our message
     model = str(path) if data is None else data
     if chosen != [providers.CPU]:
-        session = _start_accelerator(model, _options(path, data, threads), chosen)
+        session = _start_accelerator(model, _options(path, data, threads, profile), chosen)
         device.check(path, _metadata(path, session), compiled=compiled, provider_is_cpu=False)
         if session is not None:
             return session
         logger.warning("%s did not start; the CPU runs instead", providers.short_name(chosen[0]))
-    options = _options(path, data, threads)
+    options = _options(path, data, threads, profile)
     if compiled:
         native.register(options)
     try:
@@ -99,11 +101,14 @@ def _metadata(path: Path, session: ort.InferenceSession | None) -> dict[str, str
     return {} if is_ort(path) else summarize_file(path).metadata
 
 
-def _options(path: Path, data: bytes | None, threads: int | None) -> ort.SessionOptions:
+def _options(path: Path, data: bytes | None, threads: int | None, profile: Path | None) -> ort.SessionOptions:
     options = ort.SessionOptions()
     options.intra_op_num_threads = default_threads() if threads is None else threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # failures are raised; the log would only repeat them
+    if profile is not None:
+        options.enable_profiling = True
+        options.profile_file_prefix = str(profile)
     if data is not None:
         options.add_session_config_entry(WEIGHTS_FOLDER, str(path.resolve().parent))
     return options

@@ -31,7 +31,7 @@ def graft(folder: Path) -> Path:
 
 def variant(path: Path, samples: list[float]) -> bench.Variant:
     (made,) = bench.open_variants(path, None, OPTIONS)
-    made.samples = samples
+    made.samples = made.cpu_samples = samples
     return made
 
 
