@@ -110,7 +110,6 @@ def describe_frame(status: Status) -> dict[str, Any]:
         "score": finite(best.score) if best else None,
         **({"explained": status.label} if status.class_choice is not None else {}),
         "top": describe_classes(status.top),
-        **({"detections": found} if (found := describe_detections(status)) else {}),
         "regions": describe_regions(status),
         **describe_detections(status),
         "latency_ms": {stage: finite(milliseconds) for stage, milliseconds in status.latency.items()},
@@ -121,24 +120,6 @@ def describe_frame(status: Status) -> dict[str, Any]:
 def describe_classes(top: tuple[Prediction, ...]) -> list[dict[str, Any]]:
     """Classes with their scores, in types that JSON has."""
     return [{"class": each.index, "label": each.label, "score": finite(each.score)} for each in top]
-
-
-def describe_detections(status: Status) -> list[dict[str, Any]]:
-    """What a detector found, the best first, in types that JSON has."""
-    return [
-        {
-            "class": found.index,
-            "label": found.label,
-            "score": finite(found.score),
-            "box": _left_top_size(found.box),
-        }
-        for found in (status.explanation.detections if status.explanation is not None else ())
-    ]
-
-
-def _left_top_size(corners: tuple[float, float, float, float]) -> list[float | None]:
-    left, top, right, bottom = corners
-    return [finite(value) for value in (left, top, right - left, bottom - top)]
 
 
 def describe_regions(status: Status) -> list[dict[str, Any]] | None:
