@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import onnx
 from fastcam_runtime.contract import Metadata
-from fastcam_runtime.errors import guarded
+from fastcam_runtime.errors import closest, guarded
 
 from .check import check
 from .deploy.deploying import deploy
+from .errors import GraftError
 from .graft import graft_branch
 from .load import load
 from .options import Options
@@ -73,6 +74,10 @@ def export(model: Any, target: str | Path, /, *, example: Any = None, **options:
         FastcamError: Nothing was written.
     """
     place = check_target(target, options.get("labels"))
+    known = [field.name for field in fields(Options)]
+    for name in options:
+        if name not in known:
+            raise GraftError(f"no option named '{name}'{closest(name, known)}")
     wanted = Options(**options)
     named = str(model) if isinstance(model, str | Path) else "this model"
     with guarded(named), draft(place) as files:

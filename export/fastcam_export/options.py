@@ -52,7 +52,7 @@ class Options:
     """
 
     outputs: Sequence[str] = ("saliency_map",)
-    """Any of `saliency_map`, `scales`, `lovi`, `cam`, `fastcam`, `nonclass`."""
+    """Any of `saliency_map`, `scales`, `lovi`, `cam`, `fastcam`, `nonclass`, or `all`."""
     statistic: str = "smoe"
     normalize: str = "gauss"
     weights: str | Sequence[float] | None = None
@@ -185,6 +185,8 @@ def _split(given: Any) -> tuple[Any, ...]:
 
 
 def _outputs(given: Any) -> tuple[str, ...]:
+    if given == "all":
+        return OUTPUTS
     words = tuple(_WORDS.get(name, name) for name in _split(given))
     if not words:
         raise GraftError(f"no outputs asked for: name some of {', '.join(OUTPUTS)}")

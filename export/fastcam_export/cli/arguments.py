@@ -20,7 +20,7 @@ from ..method.weights import PRESETS
 from ..options import CLASS_INPUTS, PAPER, Options
 
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
-    "outputs": {"metavar": "LIST", "help": f"any of {','.join(OUTPUTS)} (default: saliency_map)"},
+    "outputs": {"metavar": "LIST", "help": f"all, or any of {','.join(OUTPUTS)} (default: saliency_map)"},
     "statistic": {
         "metavar": "NAME",
         "help": f"{' | '.join(STATISTICS)} (default: %(default)s); "

@@ -1,4 +1,4 @@
-"""The commands that need the exporter: `export`, `tune`, `quantize`, `demo`, `inspect` of a plain network."""
+"""The commands that need the exporter, and `inspect` of a plain network."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from fastcam_runtime.cli.arguments import Parser, parse
 
 from ..save.interruption import interrupted_once
-from . import demo, evaluate, export, quantize, tune
+from . import check, demo, evaluate, export, quantize, tune
 from . import inspect as plain
 
-COMMANDS = (export, tune, evaluate, demo, quantize)
+COMMANDS = (export, check, tune, evaluate, demo, quantize)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -26,6 +26,7 @@ from .workstation import import_commands
 
 _EXPORT_COMMANDS = {
     "export": "put saliency maps into an ONNX file",
+    "check": "find the preprocessing that fits a network, on your photos",
     "demo": "the shipped model on the shipped clip",
     "tune": "find the best maps that cost no more than a budget on this device",
     "quantize": "write the int8 form of a network, and how far the two agree",
@@ -91,6 +92,9 @@ def _dispatch(argv: list[str]) -> int:
     if argv and argv[0] in _EXPORT_COMMANDS:
         code: int | None = import_commands(argv[0]).main(argv)
         return code or 0
+    if not argv:
+        _parsers()[0].print_help()
+        return 0
     args = parse(*_parsers(), argv)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_OneLine("fastcam: %(message)s"))

@@ -50,7 +50,7 @@ def test_version_says_that_kernels_are_missing(
 
 @pytest.mark.parametrize(
     "argv",
-    [[], ["fly"], ["run"], ["bench"], ["bench", "m.onnx", "--threads", "x"], ["tune"], ["tune", "a", "b"]],
+    [["fly"], ["run"], ["bench"], ["bench", "m.onnx", "--threads", "x"], ["tune"], ["tune", "a", "b"]],
 )
 def test_usage_errors_are_one_line(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(argv) == 2

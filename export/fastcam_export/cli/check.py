@@ -1,0 +1,134 @@
+"""`fastcam check`: which preprocessing fits a network that does not say."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+from fastcam_runtime.classes import are_class_scores, find_class
+from fastcam_runtime.cli.arguments import Parser, add_analysis_options
+from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
+from fastcam_runtime.errors import SourceError
+from fastcam_runtime.text import count, left_table
+
+from ..analysis.plan import plan
+from ..analysis.scores import count_classes
+from ..analysis.values import known_dims
+from ..errors import GraftError
+from ..evaluate.pictures import list_pictures, read_picture
+from ..fitting import Fit, Photo, fits
+from ..load import load
+from ..metadata.resolve import resolve
+from ..options import Options
+from ..save.interruption import temporary_folder
+from ..save.streaming import write_model
+from .arguments import graft_options
+
+_MOST = 60
+"""Photos that are read at most, evenly spread: more take longer and change little."""
+_SHOWN = 8
+_DESCRIPTION = """\
+Run a network with every usual preprocessing (channel order, range, mean and standard deviation, resize) on
+your photos, and print which one it answers best with: with the highest probability of the expected class, or,
+where no class is expected, of the class that it names for a photo and its mirror image alike.
+
+Photos in folders named after their class (folder/tabby/1.jpg) need no --expect.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the sub-command to the parsers of `fastcam`."""
+    command = commands.add_parser(
+        "check",
+        allow_abbrev=False,
+        description=_DESCRIPTION,
+        epilog="example: fastcam check model.onnx cat.jpg --expect tabby --labels labels.txt",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("model", metavar="MODEL", help="file.onnx, not grafted")
+    command.add_argument("photos", metavar="PHOTO", nargs="+", help="pictures, or folders of them")
+    command.add_argument("--expect", metavar="NAME", help="the class that they show: a label or an index")
+    command.add_argument("--labels", metavar="FILE", type=Path, help="class names, one per line")
+    add_analysis_options(command)
+    command.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Try every candidate and print the table, then the options to use."""
+    options = Options(**graft_options(args))
+    source = load(args.model, input_shape=options.input_shape)
+    found = plan(source, options)
+    if not are_class_scores((known_dims(found.ends.scores) or (None,))[1:]):
+        raise GraftError(
+            f"'{found.ends.scores.name}' of {args.model} has no score per class: check needs a classifier"
+        )
+    own = {entry.key: entry.value for entry in source.proto.metadata_props}
+    now = resolve(found, options, own, source.path)
+    photos = _photos(args.photos, args.expect, now.labels, count_classes(found.ends.scores))
+    ends = found.ends
+    image = ImageInput(ends.image.name or "", ends.layout, ends.channels, *ends.size)
+    with temporary_folder("fastcam-check-") as folder:
+        path = source.path
+        if path is None or source.notes:
+            path = folder / "network.onnx"
+            write_model(source.proto, path)
+        ranking = fits(path, image, ends.scores.name or "", found.scores_are, photos)
+    _report(ranking, photos, now.labels)
+    print(f"the file says: {now.preprocess.order}, {now.resize}   {now.provenance.preprocess}")
+
+
+def _photos(
+    given: list[str], expect: str | None, labels: tuple[str, ...], classes: int | None
+) -> list[Photo]:
+    wanted = find_class(expect, labels, classes) if expect is not None else None
+    files: list[tuple[Path, int | None]] = []
+    for name in given:
+        path = Path(name)
+        folders = sorted(f for f in path.iterdir() if f.is_dir()) if path.is_dir() else []
+        if folders and wanted is None:
+            for folder in folders:
+                index = find_class(folder.name.replace("_", " "), labels, classes)
+                files += [(file, index) for file in list_pictures(str(folder))]
+        else:
+            files += [(file, wanted) for file in list_pictures(name)]
+    some = [files[i] for i in np.unique(np.linspace(0, len(files) - 1, min(_MOST, len(files))).astype(int))]
+    photos = [
+        Photo(np.ascontiguousarray(pixels), index)
+        for file, index in some
+        if (pixels := read_picture(file)) is not None
+    ]
+    if not photos:
+        raise SourceError(f"{', '.join(given)}: no picture could be read")
+    return photos
+
+
+def _report(ranking: list[Fit], photos: list[Photo], labels: tuple[str, ...]) -> None:
+    known = photos[0].expected is not None
+    right_head = ("right",) if known else ()
+    rows: list[tuple[str, ...]] = [("", "preprocess", "resize", "fit", *right_head, "top of the first photo")]
+    for place, fit in enumerate(ranking[:_SHOWN]):
+        top = np.argsort(-fit.probabilities[0])[:3]
+        names = ", ".join(
+            f"{labels[i] if i < len(labels) else f'class {i}'} {fit.probabilities[0][i]:.0%}" for i in top
+        )
+        right = (f"{fit.right}/{len(photos)}",) if known else ()
+        mark = "best" if place == 0 else ""
+        rows.append((mark, fit.candidate.name, fit.candidate.resize, f"{fit.fit:.3f}", *right, names))
+    print(left_table(rows))
+    best, second = ranking[0], ranking[1]
+    print(f"\n{count(len(photos), 'photo')}; use: {_options(best)}")
+    if best.fit < 1.1 * second.fit:
+        print(f"{second.candidate.name}, {second.candidate.resize} is almost as good: more photos tell more")
+    if not known:
+        print("no class was expected: --expect NAME, or folders named after classes, make the answer certain")
+
+
+def _options(fit: Fit) -> str:
+    """The options of `fastcam export` that choose this candidate."""
+    pre: Preprocess = fit.candidate.preprocess
+    preset = next((name for name, known in PREPROCESS.items() if known == pre), None)
+    said = {"order": pre.order, "mean": list(pre.mean), "std": list(pre.std)}
+    return f"--preprocess {preset or shlex.quote(json.dumps(said))} --resize {fit.candidate.resize}"

@@ -1,0 +1,125 @@
+"""Which preprocessing fits a network: run the plausible ones on photos and compare the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+import onnxruntime as ort
+from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
+from fastcam_runtime.preprocess import Preprocessor
+
+from .analysis.feeds import make_feeds
+from .errors import GraftError
+
+_DTYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
+_MEANS = Preprocess("RGB", (123.68, 116.779, 103.939))
+"""Caffe's: only the mean colour is taken away."""
+RESIZES = ("stretch", "crop")
+_LEAST = 1e-9
+"""Probabilities below this count as this one, so that a single miss does not decide."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A preprocessing that networks are trained with, and its name."""
+
+    name: str
+    preprocess: Preprocess
+    resize: str
+
+
+@dataclass(frozen=True)
+class Photo:
+    """A picture, and the class that it shows where that is known."""
+
+    pixels: np.ndarray
+    expected: int | None = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the network answers under one candidate."""
+
+    candidate: Candidate
+    probabilities: np.ndarray
+    """Photos × classes, the mean of each photo and its mirror image."""
+    fit: float
+    """0…1, for ranking: the geometric mean of the probability of the right class, or of the best one."""
+    right: int
+    """Photos whose best class is the expected one."""
+
+
+def candidates(channels: int) -> Iterator[Candidate]:
+    """The candidates, the usual ones first."""
+    presets = {**PREPROCESS, "mean only": _MEANS}
+    for resize in RESIZES:
+        for name, preset in presets.items():
+            if channels == 1:
+                gray = replace(preset, order="GRAY", mean=preset.mean[1:2], std=preset.std[1:2])
+                yield Candidate(f"{name} gray", gray, resize)
+                continue
+            yield Candidate(f"{name} RGB", preset, resize)
+            yield Candidate(f"{name} BGR", Preprocess("BGR", preset.mean[::-1], preset.std[::-1]), resize)
+
+
+def fits(model: Path, image: ImageInput, scores: str, scores_are: str, photos: Sequence[Photo]) -> list[Fit]:
+    """Every candidate on the photos, the best first.
+
+    Without expected classes, a photo and its mirror image must agree: a wrong range can make a network sure
+    of anything, but rarely of the same class twice.
+
+    Raises:
+        GraftError: The network does not run.
+    """
+    session = ort.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    kind = next(value.type for value in session.get_inputs() if value.name == image.name)
+    shape = (1, image.channels, image.height, image.width)
+    if image.layout == "NHWC":
+        shape = (1, image.height, image.width, image.channels)
+    feeds = make_feeds(session.get_inputs(), image.name, shape, np.zeros)
+    found = []
+    for candidate in candidates(image.channels):
+        prepare = Preprocessor(image, candidate.preprocess, candidate.resize, _DTYPES.get(kind, np.uint8))
+        rows = []
+        for photo in photos:
+            twice = []
+            for pixels in (photo.pixels, cv2.flip(photo.pixels, 1)):
+                feeds[image.name] = prepare(pixels)[0]
+                try:
+                    (answer,) = session.run([scores], feeds)
+                except Exception as error:  # onnxruntime raises a family of its own
+                    raise GraftError(f"{model} does not run: {str(error).splitlines()[0]}") from error
+                twice.append(_probabilities(answer[0].reshape(-1), scores_are))
+            rows.append(_agreed(twice, photo.expected))
+        found.append(_fit(candidate, np.array(rows), photos))
+    return sorted(found, key=lambda fit: -fit.fit)
+
+
+def _probabilities(scores: np.ndarray, scores_are: str) -> np.ndarray:
+    values = scores.astype(np.float64)
+    if scores_are == "probabilities":
+        return values
+    if values.size == 1:
+        values = np.array([0.0, float(values[0])])
+    odds = np.exp(values - values.max())
+    result: np.ndarray = odds / odds.sum()
+    return result
+
+
+def _agreed(twice: Sequence[np.ndarray], expected: int | None) -> np.ndarray:
+    first, second = twice
+    # The geometric mean is high only for a class that both name.
+    result: np.ndarray = (first + second) / 2 if expected is not None else np.sqrt(np.abs(first * second))
+    return result
+
+
+def _fit(candidate: Candidate, rows: np.ndarray, photos: Sequence[Photo]) -> Fit:
+    best = rows.argmax(axis=1)
+    wanted = [b if photo.expected is None else photo.expected for b, photo in zip(best, photos, strict=True)]
+    chosen = np.maximum(rows[np.arange(len(rows)), wanted], _LEAST)
+    right = sum(int(b == photo.expected) for b, photo in zip(best, photos, strict=True))
+    return Fit(candidate, rows, float(np.exp(np.log(chosen).mean())), right)
