@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fastcam_export.evaluate.report import svg
 from fastcam_export.evaluate.bootstrap import estimate
+from fastcam_export.evaluate.report import svg
 
 from ..cost_tables import paragraph
 from . import reference

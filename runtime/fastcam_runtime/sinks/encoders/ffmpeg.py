@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import signal
 import subprocess
@@ -131,6 +132,7 @@ def open_pipe(
     return None
 
 
+@functools.lru_cache(maxsize=32)
 def _works(program: str, codec: FfmpegCodec, suffix: str, fps: float, size: tuple[int, int]) -> bool:
     """Whether a video of two black pictures can be made. An encoder may be listed, but lack its device."""
     with tempfile.TemporaryDirectory() as folder:

@@ -41,7 +41,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         ".webp": Format(even=False),
     }
 )
-"""VP9 inside .mp4 plays in browsers too, but OpenCV takes over a second for a picture of 1280x720."""
+"""VP9 inside .mp4 is left out: OpenCV takes over a second for a picture of 1280x720."""
 
 
 def open_encoder(path: Path, part: Path, fps: float, size: tuple[int, int]) -> Encoder:

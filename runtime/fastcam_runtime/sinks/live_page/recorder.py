@@ -56,7 +56,7 @@ class Recorder:
     @property
     def seconds(self) -> float:
         """How long the recording runs; 0 if there is none."""
-        return time.monotonic() - self._started if self._video is not None else 0.0
+        return time.monotonic() - self._started if self._video is not None and self._pictures else 0.0
 
     def start(self) -> None:
         """Record from the next picture on."""
@@ -97,6 +97,8 @@ class Recorder:
                 self._open()
             assert self._video is not None
             self._video.write(picture, status)
+            if not self._pictures:  # starting an encoder takes a while, and records nothing
+                self._started = time.monotonic()
             self._pictures += 1
             if self._pictures % _CHECK_EVERY == 0:
                 self._keep_within_limits()
@@ -130,7 +132,6 @@ class Recorder:
         self.folder.make_room(1, 0)
         self._video = VideoFile(self._path, self._fps, real_time=self._real_time)
         self._pictures = 0
-        self._started = time.monotonic()
 
     def _keep_within_limits(self) -> None:
         """Make room for the growing file; end it where it alone reaches the limit."""
