@@ -23,6 +23,7 @@ from fastcam_runtime.contract import DOMAIN, LOVI, METADATA_KEY, NODE_PREFIX, Me
 from fastcam_runtime.errors import first_line
 from fastcam_runtime.prepared import device
 
+from ..analysis.ends import TO_NCHW
 from ..check import compare, run
 from ..errors import GraftError
 from ..load.messages import reads
@@ -34,6 +35,10 @@ TO_PLANES = "ReorderOutput"
 """onnxruntime's operator that converts blocks to planes."""
 FROM_PLANES = "SmoeScale"
 FROM_BLOCKS = "SmoeScaleBlocked"
+FROM_INTEGERS = "SmoeScaleQuantized"
+FROM_CHANNELS_LAST = "SmoeScaleQuantizedNhwc"
+LANES = 8
+"""The kernel reads whole vectors of so many channels where these come last."""
 
 
 def prepare(grafted: Path, target: Path, metadata: Metadata) -> Metadata:
@@ -57,7 +62,7 @@ def prepare(grafted: Path, target: Path, metadata: Metadata) -> Metadata:
     for block in [known] if (known := device.block()) else BLOCKS:
         _optimize(grafted, target)
         proto = onnx.load(target)
-        if not _read_blocks(proto.graph, block):
+        if not _read_blocks(proto.graph, block) + _read_channels_last(proto.graph):
             continue
         _arrange(proto.graph, metadata.outputs)
         for entry in proto.metadata_props:
@@ -121,6 +126,38 @@ def _read_blocks(graph: onnx.GraphProto, block: int) -> int:
         node.attribute.append(onnx.helper.make_attribute("block", block))
         count += 1
     return count
+
+
+def _read_channels_last(graph: onnx.GraphProto) -> int:
+    """Let SMOE read quantised activations before they are transposed for it; returns the number of such taps.
+
+    onnxruntime computes quantised convolutions with the channels last. The kernel reads whole vectors of
+    channels there; taps with any other number of them stay as they are.
+    """
+    transposed = {node.output[0]: node for node in graph.node if node.op_type == "Transpose"}
+    channels = {tensor.name: tensor.dims[0] for tensor in graph.initializer if tensor.dims}
+    producers = {name: node for node in graph.node for name in node.output}
+    count = 0
+    for node in graph.node:
+        if node.domain != DOMAIN or not node.op_type.startswith(FROM_INTEGERS):
+            continue
+        transpose = transposed.get(node.input[0])
+        if transpose is None or _permutation(transpose) != TO_NCHW:
+            continue
+        convolution = producers.get(transpose.input[0])
+        weights = convolution.input[3] if convolution is not None and len(convolution.input) > 3 else ""
+        if convolution is None or convolution.op_type != "QLinearConv" or channels.get(weights, 1) % LANES:
+            continue
+        inputs = [transpose.input[0], *node.input[1:3]]
+        del node.input[:]  # including the constants of the function's body
+        node.op_type = FROM_CHANNELS_LAST
+        node.input.extend(inputs)
+        count += 1
+    return count
+
+
+def _permutation(node: onnx.NodeProto) -> list[int]:
+    return next((list(attribute.ints) for attribute in node.attribute if attribute.name == "perm"), [])
 
 
 def _attribute(node: onnx.NodeProto, name: str) -> int:

@@ -316,3 +316,24 @@ def test_blocks_of_a_processor_with_narrower_registers() -> None:
     blocks, error = json.loads(done.stdout)
     assert blocks == [8, 8, 8]
     assert error < 1e-5
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(native.library_path() is None, reason=native.status())
+def test_int8_taps_are_read_before_onnxruntime_transposes_them(tmp_path: Path) -> None:
+    plain = shared("models/mobilenet_v2-int8-qdq.onnx")
+    export(plain, tmp_path / "grafted.onnx")
+    export(plain, tmp_path / "prepared.onnx", prepared=True)
+    nodes = onnx.load(tmp_path / "prepared.onnx").graph.node
+    assert [node.op_type for node in nodes].count("SmoeScaleQuantizedNhwc") == 5
+    x = np.random.default_rng(0).standard_normal((1, 3, 244, 244)).astype(np.float32)
+    expected = ort.InferenceSession(str(plain), providers=["CPUExecutionProvider"]).run(None, {"image": x})[0]
+    maps = []
+    for name in ("grafted.onnx", "prepared.onnx"):
+        options = ort.SessionOptions()
+        assert native.register(options)
+        session = ort.InferenceSession(str(tmp_path / name), options, providers=["CPUExecutionProvider"])
+        scores, saliency = session.run(["scores", "saliency_map"], {"image": x})
+        np.testing.assert_array_equal(scores, expected)
+        maps.append(saliency)
+    assert np.abs(maps[0] - maps[1]).max() <= 1e-5
