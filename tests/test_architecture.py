@@ -27,7 +27,7 @@ ROOMS_BELOW = {
     "draw": {"detect", "model", "native"},
     "web": {"measure", "model"},
     "sources": set[str](),
-    "sinks": {"draw", "live"},
+    "sinks": {"detect", "draw", "live"},
     "live": {"draw", "measure", "model", "sinks", "sources"},
     "cli": {"detect", "draw", "live", "measure", "model", "native", "prepared", "sinks", "sources", "web"},
 }

@@ -16,6 +16,7 @@ import cv2
 import fastcam_models
 import fastcam_runtime
 import pytest
+from fastcam_runtime.draw.caption import row_height
 from support.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -95,7 +96,9 @@ def test_commands_and_examples(reader: Path) -> None:
                     run(["bash", "-c", command.replace(":8000", f":{free_port()}")], reader)
 
     for name in ("overlay.png", "tabby.png", "explained.png"):
-        assert cv2.imread(str(reader / name)).shape == cv2.imread(str(reader / "photo.jpg")).shape
+        picture, photo = (cv2.imread(str(reader / path)) for path in (name, "photo.jpg"))
+        caption = 0 if name == "explained.png" else row_height(*photo.shape[:2])
+        assert picture.shape == (photo.shape[0] + caption, *photo.shape[1:])
     assert cv2.VideoCapture(str(reader / "clip.mp4")).get(cv2.CAP_PROP_FRAME_COUNT) == 60
     assert (reader / "mine-fastcam.onnx").is_file()
 

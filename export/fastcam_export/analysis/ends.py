@@ -66,7 +66,9 @@ def find_ends(
         GraftError: No input takes a picture, `input_shape` contradicts the model, or there is no such output.
     """
     graph = model.graph
-    outputs = _named_output(graph, scores_name) if scores_name else sorted(graph.outputs, key=_rank)
+    outputs = _named_output(graph, scores_name) if scores_name else list(graph.outputs)
+    if len(outputs) > 1:
+        outputs.sort(key=_rank)
     candidates = [v for v in graph.inputs if not v.is_initializer() and _may_be_picture(v, input_shape)]
     for image in candidates:
         for scores in outputs:

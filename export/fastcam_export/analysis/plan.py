@@ -15,6 +15,7 @@ from ..metadata.labels import NAMES_KEY, parse_names
 from ..method.bilinear import Size
 from ..method.statistics import OF_SPREAD
 from ..options import Options
+from .candidates import candidates
 from .ends import Ends, find_ends, other_scores
 from .geometry import Geometry, cut_size, geometries
 from .scores import find_logits
@@ -59,11 +60,12 @@ def plan(source: Source, options: Options) -> Plan:
     geometry = geometries(ends, shapes)
     least = 2 if options.needs_scales and options.statistic in OF_SPREAD else 1
     mute: list[str] = []
+    found = candidates(ends, shapes, geometry)
     if options.taps == "auto":
-        taps = find_taps(ends, shapes, geometry, least)
-        mute = mute_tensors(ends, shapes, geometry, least)
+        taps = find_taps(found, ends, geometry, least)
+        mute = mute_tensors(found, least)
     else:
-        taps = named_taps(model, options.taps, ends, shapes, geometry, least)
+        taps = named_taps(model, options.taps, ends, found, least)
     lasting = lasting_shapes(model, shapes)
     for tap in taps:
         if None in lasting[tap.name]:

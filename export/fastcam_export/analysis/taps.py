@@ -15,11 +15,10 @@ from fastcam_runtime.text import count
 
 from ..errors import GraftError
 from .activations import Kind, upper_bound
-from .candidates import Candidate, candidates, only_gates
+from .candidates import Candidate, only_gates
 from .ends import Ends, find_value
 from .geometry import Geometry
 from .operators import facts
-from .shapes import Shapes
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Tap:
 
 
 def find_taps(
-    ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry], least_channels: int = 1
+    found: Sequence[Candidate], ends: Ends, geometry: Mapping[str, Geometry], least_channels: int = 1
 ) -> list[Tap]:
     """One tap per scale, shallow to deep.
 
@@ -63,7 +62,7 @@ def find_taps(
         GraftError: No tensor of the network qualifies (an MLP, a vision transformer).
     """
     by_scale: dict[tuple[float, float], list[Candidate]] = {}
-    for candidate in candidates(ends, shapes, geometry):
+    for candidate in found:
         if candidate.depth and _can_speak(candidate, least_channels):
             by_scale.setdefault(candidate.geometry.stride, []).append(candidate)
     order = {id(value): i for i, node in enumerate(ends.path) for value in node.outputs}
@@ -84,13 +83,11 @@ def find_taps(
     return sorted(taps, key=lambda tap: order[id(tap.value)])
 
 
-def mute_tensors(
-    ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry], least_channels: int
-) -> list[str]:
+def mute_tensors(found: Sequence[Candidate], least_channels: int) -> list[str]:
     """Activated tensors that have too few channels to be a scale, or that are the answer itself."""
     return [
         f"'{c.name}' ({'×'.join(map(str, c.shape[1:]))})"
-        for c in candidates(ends, shapes, geometry)
+        for c in found
         if c.depth and c.kind >= Kind.SIGNED and not c.pooled and not _can_speak(c, least_channels)
     ]
 
@@ -105,8 +102,7 @@ def named_taps(
     model: ir.Model,
     names: Sequence[str],
     ends: Ends,
-    shapes: Shapes,
-    geometry: Mapping[str, Geometry],
+    found: Sequence[Candidate],
     least_channels: int = 1,
 ) -> list[Tap]:
     """The taps that the user names, shallow to deep.
@@ -114,7 +110,7 @@ def named_taps(
     Raises:
         GraftError: A name is unknown, a tensor cannot be tapped, or they are not from shallow to deep.
     """
-    usable = {candidate.name: candidate for candidate in candidates(ends, shapes, geometry)}
+    usable = {candidate.name: candidate for candidate in found}
     taps = []
     for name in names:
         find_value(model, name)

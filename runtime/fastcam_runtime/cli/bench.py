@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         print(format_comparison(*args.compare))
         return 0
     if args.model is None:
-        raise FastcamError("name a MODEL to measure, or two results with --compare A.json B.json")
+        raise FastcamError("name a MODEL to measure, or two results with --compare; see fastcam bench --help")
     for path in (args.json, args.csv):
         if path is not None:
             check_json_path(path)

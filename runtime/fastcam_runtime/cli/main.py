@@ -16,7 +16,7 @@ from typing import NoReturn
 from .. import native
 from ..errors import FastcamError, guarded
 from ..sources.live_source import is_hanging
-from ..text import one_line
+from ..text import one_line, printable
 from . import bench as cli_bench
 from . import inspect as cli_inspect
 from . import run as cli_run
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         # A folder without permission, a name that is too long: found wherever a path is first used.
-        where = f"{error.filename}: " if error.filename else ""
+        where = f"{printable(str(error.filename))}: " if error.filename else ""
         if debug:
             traceback.print_exc()
         print(f"fastcam: error: {one_line(f'{where}{error.strerror or error}')}", file=sys.stderr)

@@ -13,6 +13,7 @@ import onnx
 import onnx_ir as ir
 import pytest
 import torch
+from fastcam_export.analysis.candidates import candidates
 from fastcam_export.analysis.ends import find_ends
 from fastcam_export.analysis.geometry import geometries
 from fastcam_export.analysis.shapes import concrete_shapes
@@ -158,7 +159,8 @@ def _last_tap(proto: onnx.ModelProto, network: Network) -> str:
     model = ir.from_proto(proto)
     ends = find_ends(model, (2, 3, network.size, network.size))
     shapes = concrete_shapes(model, ends)
-    return find_taps(ends, shapes, geometries(ends, shapes))[-1].name
+    geometry = geometries(ends, shapes)
+    return find_taps(candidates(ends, shapes, geometry), ends, geometry)[-1].name
 
 
 @pytest.fixture(autouse=True)

@@ -158,7 +158,7 @@ def test_external_data_is_carried_along(tmp_path: Path, capsys: pytest.CaptureFi
     target = tmp_path / "out.onnx"
     code, out, _ = outcome(capsys, "export", source / "m.onnx", target)
     assert code == 0
-    assert out.startswith(f"{target} (needs out.onnx.data beside it): 3 scales")
+    assert out.splitlines()[-1].startswith(f"{target} (needs out.onnx.data beside it): 3 scales")
     assert files(source) == before
     assert sorted(files(tmp_path)) == ["m.bin", "m.onnx", "out.onnx", "out.onnx.data"]
     (source / "m.bin").unlink()

@@ -24,6 +24,7 @@ from fastcam_models import default_model
 from fastcam_runtime import Explainer, Explanation, Geometry
 from fastcam_runtime.cli.main import main
 from fastcam_runtime.draw import colormaps
+from fastcam_runtime.draw.caption import row_height
 from fastcam_runtime.model.grafted import Model
 from fastcam_runtime.sinks import Status
 from fastcam_runtime.sources.test_clip import PHOTOS, TestClip
@@ -103,7 +104,7 @@ def test_video_has_every_frame(demo: Finished) -> None:
     frames = frames_of(demo.out / "overlay.mp4")
     assert rate_of(demo.out / "overlay.mp4") == pytest.approx(30)
     assert len(frames) == FRAMES
-    assert {frame.shape for frame in frames} == {(120, 160, 3)}
+    assert {frame.shape for frame in frames} == {(120 + row_height(120, 160), 160, 3)}
     # The cat and the cup, not one picture throughout.
     assert np.abs(frames[0].astype(int) - frames[-1]).mean() > 10
 

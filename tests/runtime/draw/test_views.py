@@ -74,7 +74,7 @@ def test_scales_are_a_grid_with_the_frame_first(explainer: Explainer) -> None:
 
 def test_a_captioned_picture_leaves_no_trace_in_the_next(explainer: Explainer) -> None:
     frame = frame_with_a_red_corner()
-    for view in VIEWS:
+    for view in available_views(explainer.model):
         explanation = explainer.explain(frame, outputs=[output_of(view, explainer.model)])[0]
         painter = Painter(Overlay())
         first = painter.paint(view, frame, explanation.maps, explanation.geometry)

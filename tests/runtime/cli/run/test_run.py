@@ -17,7 +17,7 @@ from fastcam_runtime.cli.main import main
 from fastcam_runtime.detect.detections import Detection
 from fastcam_runtime.draw.caption import row_height
 from fastcam_runtime.sinks import Status
-from fastcam_runtime.sinks.json_lines import JsonLines, describe_frame
+from fastcam_runtime.sinks.json_lines import DETECT, JsonLines, describe_frame
 from support.shared_data import shared
 from support.tiny_grafts import LABELS, save_graft
 from support.videos import frames_of, rate_of
@@ -272,11 +272,18 @@ def test_a_network_that_tells_no_class(tmp_path: Path, capsys: pytest.CaptureFix
 def test_lines_tell_what_a_detector_found() -> None:
     found = Detection((10.0, 20.0, 40.5, 30.0), "dog", 0.75, 16, 3)
     geometry = Geometry.lay((48, 64), (32, 32), "stretch")
-    explanation = Explanation(np.zeros(3), None, "", None, {}, {}, geometry, detections=(found,))
+    explanation = Explanation(np.zeros(3), None, "", None, {}, {DETECT: 1.0}, geometry, detections=(found,))
     status = Status(0, top=explanation.top(), explanation=explanation)
     line = describe_frame(status)
     assert line["detections"] == [
-        {"class": 16, "label": "dog", "score": 0.75, "box": [10.0, 20.0, 30.5, 10.0]}
+        {
+            "box": [10.0, 20.0, 40.5, 30.0],
+            "class": 16,
+            "label": "dog",
+            "score": 0.75,
+            "row": 3,
+            "energy": None,
+        }
     ]
     assert (line["label"], line["regions"]) == ("dog", None)
     assert "detections" not in describe_frame(Status(0))
