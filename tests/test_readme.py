@@ -79,6 +79,7 @@ def check_install(requirement: str) -> None:
         assert extra in extras
 
 
+@pytest.mark.slow
 def test_commands_and_examples(reader: Path) -> None:
     for block in BLOCKS:
         if block.language == "python":

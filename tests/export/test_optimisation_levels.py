@@ -11,6 +11,8 @@ import pytest
 from fastcam_export import graft
 from support.networks import network
 
+pytestmark = pytest.mark.slow
+
 LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL")
 
 

@@ -47,6 +47,8 @@ def refuse(*_, **__):
     raise AssertionError("the demo went to the network")
 socket.socket.connect = socket.getaddrinfo = refuse
 from fastcam_runtime.cli.main import main
+
+pytestmark = pytest.mark.slow
 code = main(sys.argv[1:])
 assert not {"torch", "onnxscript", "matplotlib", "PIL"} & set(sys.modules), "more imported than needed"
 sys.exit(code)

@@ -12,6 +12,8 @@ from fastcam_export import GraftError, graft
 from support.oracle.method import bilinear
 from support.tiny_detector import CLASSES, SIZE, TinyDetector, export_tiny
 
+pytestmark = pytest.mark.slow
+
 LAYOUTS = ("yolox", "yolov8", "yolov5", "ssd", "per_stride", "end_to_end")
 
 

@@ -28,6 +28,8 @@ from support.networks import small_cnn
 from support.shared_data import shared
 from support.tuned import CHEAPER, clock, maps, overlap
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def costs(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
