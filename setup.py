@@ -41,7 +41,11 @@ class BuildNative(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         ext.extra_compile_args = MSVC_FLAGS if self.compiler.compiler_type == "msvc" else GNU_FLAGS
-        super().build_extension(ext)
+        try:
+            super().build_extension(ext)
+        except Exception as error:  # an optional extension only logs it
+            self._tell(error)
+            raise
 
     def get_ext_filename(self, fullname: str) -> str:
         """Without the tag of a Python version: Python never imports it."""

