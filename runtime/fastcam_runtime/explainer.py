@@ -17,7 +17,7 @@ from . import contract
 from .classes import class_count, find_class, label_of, probability, tells_classes
 from .detect.detections import Detection, Threshold, detect
 from .errors import FastcamError, ModelError, first_line
-from .explanation import Explanation, InputTensor
+from .explanation import DETECT, Explanation, InputTensor
 from .image import Array, Geometry, Image
 from .model.grafted import Model
 from .preprocess import Preprocessor
@@ -251,7 +251,7 @@ class Explainer:
         if self.metadata.detector is not None:
             started = time.perf_counter()
             detections = detect(self.metadata.detector, result, geometry, self.labels, self.threshold)
-            timings = {**timings, "detect": 1e3 * (time.perf_counter() - started)}
+            timings = {**timings, DETECT: 1e3 * (time.perf_counter() - started)}
             best = next((found for found in detections if index in (None, found.index)), None)
             index, score = (best.index, best.score) if best is not None else (index, None)
         elif tells_classes(self._scores_shape, logits):

@@ -9,6 +9,9 @@ from .classes import Prediction, top_classes
 from .detect.detections import Detection
 from .image import Array, Geometry
 
+DETECT = "detect"
+"""The stage of `Explanation.timings` that only a detector has: decoding its boxes."""
+
 
 @dataclass(frozen=True)
 class Explanation:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ..explanation import DETECT
 from ..sources import Source
 
 CAPACITY = 4096
@@ -24,8 +25,6 @@ in which nobody worked on the frame: it was in a queue, or the camera's newest a
 BUCKETS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 """Upper bounds of the histogram of latencies, in milliseconds; above the last is one more bucket."""
 
-DETECT = "detect"
-"""A detector's further stage, after `inference`: its rows become boxes."""
 _ALL_STAGES = (*STAGES[:3], DETECT, *STAGES[3:])
 
 _RECENT = 30

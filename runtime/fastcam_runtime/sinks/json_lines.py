@@ -14,14 +14,12 @@ from typing import Any
 from ..classes import Prediction
 from ..detect.energy import energy_inside
 from ..errors import SinkError
-from ..explanation import Explanation
+from ..explanation import DETECT, Explanation
 from ..image import Array, Image
 from ..regions import Region, regions
 from .atomic import prepare_folder
 from .base import Sink, Status, finite
 
-DETECT = "detect"
-"""The stage that only a detector has."""
 STDOUT = "-"
 SUFFIXES = (".jsonl", ".ndjson")
 _REGIONS = 5
