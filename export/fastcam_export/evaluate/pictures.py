@@ -8,6 +8,7 @@ from pathlib import Path
 from fastcam_runtime.errors import SourceError, closest
 from fastcam_runtime.image import Image
 from fastcam_runtime.sources.files import IMAGE_SUFFIXES
+from fastcam_runtime.sources.patterns import matching
 from fastcam_runtime.sources.registry import open_source
 
 from .localisation import MASK_ENDINGS
@@ -25,7 +26,7 @@ def list_pictures(given: str) -> list[Path]:
     elif path.is_file():
         found = [path]
     elif glob.has_magic(given):
-        found = [Path(match) for match in glob.glob(str(path), recursive=True)]
+        found = matching(path)
     else:
         beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise SourceError(f"{given}: no such folder of pictures{closest(path.name, beside)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import re
@@ -14,6 +13,7 @@ from ..errors import SinkError
 from ..sinks.atomic import check_folder, prepare_folder, write_whole
 from ..sinks.images import NUMBER
 from ..sources.files import IMAGE_SUFFIXES
+from ..sources.patterns import matching
 
 
 def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Path]) -> None:
@@ -58,7 +58,7 @@ def _places(text: str) -> list[Path]:
         return [path, *_with_folders(images)]
     if path.exists():
         return _with_folders([path]) if path.suffix.lower() in IMAGE_SUFFIXES else [path]
-    return _with_folders(Path(match) for match in glob.glob(str(path), recursive=True))
+    return _with_folders(matching(path))
 
 
 def _with_folders(images: Iterable[Path]) -> list[Path]:

@@ -15,6 +15,7 @@ from ..errors import SourceError, closest
 from ..image import Image
 from .base import Source, SourceKind, SourceOptions
 from .ordered import OrderedSource
+from .patterns import matching
 
 logger = logging.getLogger(__name__)
 
@@ -41,8 +42,7 @@ def open_files(name: str, options: SourceOptions) -> Source:
             return ImageFiles(name, [path], options)
         return VideoFile(str(path), partial(_open_video, path), options)
     if glob.has_magic(name):
-        matches = [Path(match) for match in glob.glob(str(path), recursive=True)]
-        return ImageFiles(name, _images(matches, f"{name}: the pattern matches no image"), options)
+        return ImageFiles(name, _images(matching(path), f"{name}: the pattern matches no image"), options)
     if path.exists():
         raise SourceError(f"{name}: neither a file nor a folder")
     beside = path.parent.iterdir() if path.parent.is_dir() else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import itertools
 import logging
 import os
@@ -16,6 +17,7 @@ from fastcam_runtime.errors import SourceError
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.sinks import Status, open_sink
 from fastcam_runtime.sources import Source, open_source
+from fastcam_runtime.sources.patterns import matching
 
 FRAMES = 40
 BITS = 8
@@ -296,3 +298,51 @@ def test_a_raw_video_that_begins_dark_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "dark.y4m").write_bytes(b"YUV4MPEG2 W64 H48 F25:1 Ip A1:1 C420\n" + frames)
     with open_source(str(tmp_path / "dark.y4m")) as source:
         assert len(list(iter(source.read, None))) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links here")
+def test_a_pattern_enters_linked_folders_once(tmp_path: Path) -> None:
+    """Links to folders above made the number of files grow without an end."""
+    for folder in ("a", "a/b", "c", ".hidden", "elsewhere/d"):
+        (tmp_path / "root" / folder).mkdir(parents=True)
+        cv2.imwrite(str(tmp_path / "root" / folder / "photo.png"), numbered(1))
+    root = tmp_path / "root"
+    (root / "elsewhere").rename(tmp_path / "elsewhere")
+    (root / "a/above").symlink_to(root, target_is_directory=True)
+    (root / "a/b/above").symlink_to(root, target_is_directory=True)
+    (root / "a/b/self").symlink_to("self")
+    (root / "0-first").symlink_to(root / "c", target_is_directory=True)
+    (root / "outside").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    with open_source(f"{root}/**/*.png") as source:
+        names = [str(Path(frame.name).relative_to(root)) for frame in iter(source.read, None)]
+    assert names == ["a/b/photo.png", "a/photo.png", "c/photo.png", "outside/d/photo.png"]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*",
+        "**",
+        "**/*",
+        "a/**",
+        "**/b/*.png",
+        "*/*.png",
+        "a/[b]/*",
+        ".h*/*",
+        "**/.x",
+        "a/../a/?",
+        "**/**/x.png",
+        "no*",
+    ],
+)
+def test_patterns_match_what_python_matches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    for name in ("x.png", "a/x.png", "a/.x", "a/b/x.png", "a/b/c/x.png", ".h/x.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    expected = {os.path.normpath(name) for name in glob.glob(pattern, recursive=True)}
+    assert {os.path.normpath(path) for path in matching(Path(pattern))} - {"."} == expected
+    absolute = {os.path.normpath(path) for path in matching(tmp_path / pattern)} - {str(tmp_path)}
+    assert absolute == {str(tmp_path / name) for name in expected}
