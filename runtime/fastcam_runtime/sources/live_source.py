@@ -5,29 +5,32 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
-from typing import ClassVar, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeVar
 
 from ..errors import SourceError, last_line
 from ..image import Image
+from .back_off import STEPS, BackOff
 from .base import Frame, Source, SourceOptions
+from .camera_reader import READER, CameraReader, Grabber
 from .rate_limit import RateLimit
 
 logger = logging.getLogger(__name__)
 
-_FIRST_DELAY = 0.5
-_LONGEST_DELAY = 30.0
+PATIENCE = 15.0
+"""Seconds that a camera library may take for one call. OpenCV's own limits are below it: 5 seconds for a
+network stream, 10 seconds for a webcam."""
+_MOST_HANGING = 2
+"""Threads that may hang in a camera library before no further one is started."""
+_LOOK_SECONDS = 1.0
+"""Between two looks at the thread while no frame comes."""
 _JOIN_SECONDS = 2.0
-"""Seconds before the first retry of a lost source, at most between two retries, and for the thread to end."""
-
-
-_READER = "fastcam reader of "
-"""Names of the threads that are inside a camera library."""
+"""For the thread to end."""
 
 
 def is_hanging() -> bool:
     """Whether a camera library still holds a thread of a source that was closed, or is being opened."""
-    return any(thread.name.startswith(_READER) for thread in threading.enumerate())
+    return any(thread.name.startswith(READER) for thread in threading.enumerate())
 
 
 _T = TypeVar("_T")
@@ -47,7 +50,7 @@ def interruptible(name: str, work: Callable[[], _T]) -> _T:
         except BaseException as error:  # raised again in the thread of the caller
             failure.append(error)
 
-    thread = threading.Thread(target=guarded, name=_READER + name, daemon=True)
+    thread = threading.Thread(target=guarded, name=READER + name, daemon=True)
     thread.start()
     while thread.is_alive():
         thread.join(0.1)
@@ -56,29 +59,19 @@ def interruptible(name: str, work: Callable[[], _T]) -> _T:
     return outcome[0]
 
 
-class Grabber(Protocol):
-    """An open camera or stream."""
-
-    @property
-    def fps(self) -> float | None:
-        """The rate that the camera declares."""
-
-    def grab(self) -> Image | None:
-        """Wait for the next image; None if the camera is lost."""
-
-    def release(self) -> None:
-        """Release the camera."""
-
-
 class LiveSource(Source):
-    """The newest frame of a camera or stream; reopened whenever it is lost.
+    """The newest frame of a camera or stream.
+
+    A frame that cannot be decoded is skipped. A camera that is lost is opened again, and so is one whose
+    library does not return: its thread is left behind, and releases the camera if it ever can.
 
     Args:
         name: Its name in messages.
         connect: Opens the camera, now and after every loss; raises `SourceError` if that fails.
         options: Size, rate and flip. `connect` requests the rate from the camera; if the camera is faster all
             the same, as network cameras are, frames are dropped.
-        first_delay: Seconds before the first retry; doubled with each failure, up to 30 seconds.
+        steps: Seconds before the first retry, the second, and so on.
+        patience: Seconds after which a call of the camera library counts as hanging.
 
     Raises:
         SourceError: The camera cannot be opened now.
@@ -91,25 +84,31 @@ class LiveSource(Source):
         name: str,
         connect: Callable[[], Grabber],
         options: SourceOptions,
-        first_delay: float = _FIRST_DELAY,
+        steps: Sequence[float] = STEPS,
+        patience: float = PATIENCE,
     ) -> None:
         self.name = name
         self._connect = connect
         self._options = options
-        self._first_delay = first_delay
+        self._back_off = BackOff(steps)
+        self._patience = patience
         self._newest: Frame | None = None
+        self._index = 0
         self._arrived = threading.Condition()
         self._closed = threading.Event()
         self._failure: Exception | None = None
         grabber = connect()
         self._rate_limit = RateLimit(options.fps)
         self.fps = min(filter(None, (grabber.fps, options.fps)), default=None)
-        self._thread = threading.Thread(target=self._run, args=(grabber,), name=_READER + name, daemon=True)
-        self._thread.start()
+        self._left_behind: list[CameraReader] = []
+        self._reader = self._start_reader(grabber)
 
     def read(self) -> Frame | None:
         with self._arrived:
-            self._arrived.wait_for(lambda: self._newest is not None or self._closed.is_set())
+            while not self._arrived.wait_for(
+                lambda: self._newest is not None or self._closed.is_set(), min(_LOOK_SECONDS, self._patience)
+            ):
+                self._replace_stuck_reader()
             frame, self._newest = self._newest, None
         if self._failure is not None:
             raise SourceError(f"{self.name}: cannot go on: {last_line(self._failure)}") from self._failure
@@ -120,68 +119,77 @@ class LiveSource(Source):
             return
         self._closed.set()
         with self._arrived:
+            reader = self._reader
+            reader.end()
             self._arrived.notify_all()
         # A camera that hangs must not block the exit: the thread releases it when it can.
-        self._thread.join(_JOIN_SECONDS)
+        reader.join(_JOIN_SECONDS)
 
-    def _run(self, grabber: Grabber) -> None:
-        """The reader thread; when it ends, the source ends."""
-        try:
-            self._read_on(grabber)
-        except Exception as error:
-            logger.debug("%s: reader thread failed", self.name, exc_info=True)
-            self._failure = error
-        finally:
-            self._closed.set()
-            with self._arrived:
-                self._arrived.notify_all()
+    def _start_reader(self, grabber: Grabber | None) -> CameraReader:
+        reader = CameraReader(
+            self.name,
+            self._connect,
+            grabber,
+            self._back_off,
+            deliver=self._take,
+            reopened=self._count_reconnect,
+            done=self._end,
+        )
+        # Before it starts, so that its first image is not taken for one of a thread that was left behind.
+        self._reader = reader
+        reader.start()
+        return reader
 
-    def _read_on(self, grabber: Grabber) -> None:
-        """Publish every frame, and reopen the camera when it is lost."""
-        index = 0
-        delay = self._first_delay
-        while not self._closed.is_set():
-            image = grabber.grab()
-            if image is not None:
-                captured = time.monotonic()
-                if self._rate_limit.accepts(captured):
-                    self._hand_over(Frame(self._options.apply(image), index, captured))
-                index += 1
-                delay = self._first_delay
-                continue
-            self._let_go(grabber)
-            logger.warning("%s: lost after %d frames; trying again", self.name, index)
-            found = self._find_again(delay)
-            if found is None:
+    def _replace_stuck_reader(self) -> None:
+        """Leave a thread behind that is stuck in the camera library, and open the camera in another one."""
+        seconds = self._reader.stuck_seconds
+        if seconds < self._patience or self._closed.is_set():
+            return
+        self._left_behind = [reader for reader in self._left_behind if reader.is_alive()]
+        if len(self._left_behind) >= _MOST_HANGING:
+            return
+        logger.warning("%s: no answer for %.0f s; opening it anew", self.name, seconds)
+        self._reader.end()
+        self._left_behind.append(self._reader)
+        self._start_reader(None)
+
+    def _take(self, reader: CameraReader, image: Image, undecodable: int) -> None:
+        captured = time.monotonic()
+        with self._arrived:
+            if reader is not self._reader:
                 return
-            # Keep the delay: a camera that opens but delivers nothing must not be reopened in a tight loop.
-            grabber, delay = found
-        self._let_go(grabber)
-
-    def _let_go(self, grabber: Grabber) -> None:
-        """Release a camera; errors of a lost one do not matter, because it is reopened."""
-        try:
-            grabber.release()
-        except Exception:  # camera libraries have no common error class
-            logger.debug("%s: releasing it failed", self.name, exc_info=True)
-
-    def _hand_over(self, frame: Frame) -> None:
+            index = self._index
+            self._index += 1
+            self._skip(undecodable)
+            wanted = self._rate_limit.accepts(captured)
+        if not wanted:
+            return
+        frame = Frame(self._options.apply(image), index, captured)
         with self._arrived:
             if self._newest is not None:
                 self.dropped += 1
             self._newest = frame
             self._arrived.notify_all()
 
-    def _find_again(self, delay: float) -> tuple[Grabber, float] | None:
-        """The reopened camera and the delay before the next retry; None once closed."""
-        while not self._closed.wait(delay):
-            delay = min(2 * delay, _LONGEST_DELAY)
-            try:
-                grabber = self._connect()
-            except SourceError as error:
-                logger.info("%s; next try in %.1f s", error, delay)
-                continue
-            self.reconnects += 1
-            logger.info("%s: opened again", self.name)
-            return grabber, delay
-        return None
+    def _skip(self, frames: int) -> None:
+        if not frames:
+            return
+        before = str(self.skipped or "")
+        self.skipped += frames
+        # The first one, the tenth, the hundredth: a bad cable must not fill the log.
+        if len(str(self.skipped)) > len(before):
+            logger.warning("%s: %d unreadable frame(s) skipped so far", self.name, self.skipped)
+
+    def _count_reconnect(self, reader: CameraReader) -> None:
+        with self._arrived:
+            if reader is self._reader:
+                self.reconnects += 1
+
+    def _end(self, reader: CameraReader, failure: Exception | None) -> None:
+        """The reader thread has ended, and with it the source."""
+        with self._arrived:
+            if reader is not self._reader:
+                return
+            self._failure = failure
+            self._closed.set()
+            self._arrived.notify_all()

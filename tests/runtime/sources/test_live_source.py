@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,11 @@ class Scripted:
         self._left = pictures
         self.step = threading.Semaphore(0)
         self.released = threading.Event()
+
+    def lose(self) -> None:
+        """No more pictures: every read fails at once."""
+        self._left = 0
+        self.step.release(100)
 
     def grab(self) -> np.ndarray | None:
         self.step.acquire()
@@ -63,18 +70,28 @@ def test_tries_to_find_a_lost_camera_grow_rare(monkeypatch: pytest.MonkeyPatch) 
         return answer
 
     source = LiveSource("camera", connect, SourceOptions())
-    monkeypatch.setattr(source._closed, "wait", lambda seconds: waits.append(seconds) or False)
+
+    def wait(seconds: float) -> bool:
+        if seconds > 0.1:  # not the pauses between failed reads
+            waits.append(seconds)
+        return False
+
+    monkeypatch.setattr(source._reader._ending, "wait", wait)
     for camera in (first, again):
         camera.step.release()
     assert source.read() is not None
-    first.step.release()
+    first.lose()
     frame = source.read()
     assert frame is not None
     assert frame.index == 1
     assert source.reconnects == 1
-    assert waits == [0.5, 1, 2, 4, 8, 16, 30, 30, 30, 30]
-    source._closed.set()
-    again.step.release()
+    steps = np.array([1, 2, 5, 10, 30, 60, 60, 60, 60, 60])
+    assert np.abs(np.array(waits) / steps - 1).max() <= 0.2
+    assert (
+        len({wait / step for wait, step in zip(waits, steps, strict=True)}) > 5
+    )  # not all at the same moment
+    source._reader._ending.set()
+    again.lose()
     source.close()
 
 
@@ -85,12 +102,12 @@ def test_a_lost_camera_that_complains_when_let_go_is_opened_again() -> None:
 
     first, again = Broken(0), Scripted(1)  # the first one is lost at once
     cameras = iter((first, again))
-    with LiveSource("camera", lambda: next(cameras), SourceOptions(), first_delay=0.01) as source:
-        first.step.release()
+    with LiveSource("camera", lambda: next(cameras), SourceOptions(), steps=(0.01,)) as source:
+        first.lose()
         again.step.release()
         assert source.read() is not None
         assert source.reconnects == 1
-        again.step.release()
+        again.lose()
 
 
 def test_a_camera_that_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +115,7 @@ def test_a_camera_that_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch)
     camera = Scripted(1)
     source = LiveSource("camera", lambda: camera, SourceOptions())
     waits: list[float] = []
-    monkeypatch.setattr(source._thread, "join", waits.append)
+    monkeypatch.setattr(source._reader, "join", waits.append)
     source.close()
     source.close()
     assert len(waits) == 1
@@ -112,3 +129,51 @@ def test_failure_of_the_reader_thread_reaches_the_reader() -> None:
     with pytest.raises(SourceError, match="camera: cannot go on"):
         source.read()
     source.close()
+
+
+def test_a_camera_that_hangs_is_opened_anew(caplog: pytest.LogCaptureFixture) -> None:
+    """Its thread is left behind; what that one reads later is not shown, and the camera is released."""
+    stuck, again = Scripted(9), Scripted(1)
+    cameras = iter((stuck, again))
+    with LiveSource("camera", lambda: next(cameras), SourceOptions(), (0.01,), patience=0.1) as source:
+        again.step.release()
+        assert source.read() is not None
+        assert source.reconnects == 1
+        assert "camera: no answer for 0 s; opening it anew" in caplog.text
+        stuck.step.release()
+        assert stuck.released.wait(20)
+        assert source._newest is None
+        again.lose()
+
+
+def test_threads_that_hang_do_not_pile_up() -> None:
+    cameras: list[Scripted] = []
+
+    def connect() -> Scripted:
+        cameras.append(Scripted(1))
+        return cameras[-1]
+
+    source = LiveSource("camera", connect, SourceOptions(), (0.01,), patience=0.05)
+    reader = threading.Thread(target=source.read)
+    reader.start()
+    until(lambda: len(cameras) == 3)
+    assert not until_or_none(lambda: len(cameras) > 3, 0.5)
+    for camera in cameras:
+        camera.step.release()
+    reader.join(20)
+    assert not reader.is_alive()
+    source._reader.end()
+    for camera in cameras:
+        camera.lose()
+    source.close()
+    until(lambda: all(camera.released.is_set() for camera in cameras))
+
+
+def until_or_none(condition: Callable[[], bool], seconds: float) -> bool:
+    """Whether `condition` becomes true within some time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import itertools
+import json
 import logging
 import socketserver
 import threading
@@ -19,6 +20,7 @@ from fastcam_runtime.cli.main import main
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.sources import capture, open_source
 from support.tiny_grafts import save_graft
+from support.videos import frames_of
 from support.waiting import until
 
 
@@ -27,6 +29,11 @@ class Broadcast:
 
     def __init__(self) -> None:
         self.gray = 0
+        self.size = (48, 64)
+        self.step = 0
+        """How much darker the left half is."""
+        self.bad: bytes | None = None
+        """The content of every fourth part, if it is not a picture."""
         self.stalled = threading.Event()
         self.port = 0
         self._cut = threading.Event()
@@ -55,11 +62,16 @@ class Broadcast:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def send_pictures(self, send: Callable[[bytes], object]) -> None:
-        jpeg = cv2.imencode(".jpg", np.full((48, 64, 3), self.gray, np.uint8))[1].tobytes()
-        part = b"--b\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(jpeg) + jpeg + b"\r\n"
         try:
-            while not self._cut.wait(0.01):
-                if not self.stalled.is_set():
+            for number in itertools.count():
+                if self._cut.wait(0.01):
+                    break
+                picture = np.full((*self.size, 3), self.gray, np.uint8)
+                picture[:, : self.size[1] // 2] -= self.step
+                part = as_part(cv2.imencode(".jpg", picture)[1].tobytes())
+                if self.bad is not None and number % 4 == 3:
+                    send(as_part(self.bad))
+                elif not self.stalled.is_set():
                     send(part)
             send(part[: len(part) // 2])
         except OSError:
@@ -73,6 +85,11 @@ class Broadcast:
     @property
     def uri(self) -> str:
         return f"http://127.0.0.1:{self.port}/stream.mjpg"
+
+
+def as_part(content: bytes) -> bytes:
+    """A part of a multipart response."""
+    return b"--b\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(content) + content + b"\r\n"
 
 
 @pytest.fixture
@@ -103,6 +120,69 @@ def test_stream_is_cut_and_found_again(broadcast: Broadcast, capfd: pytest.Captu
         assert source.read().image.shape == (24, 32, 3)  # type: ignore[union-attr]
     assert source.read() is None
     assert capfd.readouterr().err == ""
+
+
+JPEG = cv2.imencode(".jpg", np.zeros((48, 64, 3), np.uint8))[1].tobytes()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [b"", JPEG[:3], JPEG[: len(JPEG) // 2], bytes(range(256)) * 3, b"<html>busy</html>"],
+    ids=["empty", "three bytes", "half", "noise", "text"],
+)
+def test_a_bad_picture_costs_itself_only(
+    broadcast: Broadcast, bad: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    broadcast.bad = bad
+    with open_source(broadcast.uri) as source:
+        for _ in range(30):
+            frame = source.read()
+            assert frame is not None
+            assert abs(float(frame.image.mean()) - 50) < 3
+    assert source.reconnects == 0
+    # At least 30 good frames, one bad one after each three.
+    assert frame.index // 3 - 2 <= source.skipped <= frame.index // 3 + 2
+    assert "1 unreadable frame(s) skipped so far" in caplog.text
+    assert "lost" not in caplog.text
+
+
+def test_a_stream_that_changes_its_size_is_shown_as_a_whole(broadcast: Broadcast) -> None:
+    """OpenCV scales later pictures to the size of the first one; it must not cut them."""
+    broadcast.step = 40
+    with open_source(broadcast.uri) as source:
+        for size, gray in (((48, 64), 80), ((96, 128), 120), ((30, 90), 160)):
+            broadcast.size, broadcast.gray = size, gray
+            read_until(source, gray - 20)
+            frame = source.read()
+            assert frame is not None
+            halves = frame.image[:, 4:28].mean(), frame.image[:, 36:60].mean()
+            np.testing.assert_allclose(halves, (gray - 40, gray), atol=4)
+    assert (source.reconnects, source.skipped) == (0, 0)
+
+
+@pytest.mark.slow
+def test_a_stream_that_comes_back_in_another_size(broadcast: Broadcast, tmp_path: Path) -> None:
+    """The whole loop goes on: recorder and page get pictures of another size."""
+    graft = save_graft(tmp_path / "graft.onnx")
+    out = tmp_path / "out.avi"
+    codes: list[int] = []
+    options = ["--frames", "40", "--threads", "1", "--json", str(tmp_path / "figures.json"), "--legend"]
+
+    def restart() -> None:
+        until(lambda: any(tmp_path.glob(".out.*.part.avi")))
+        broadcast.cut()
+        broadcast.size = (90, 70)
+        broadcast.start(gray=200)
+
+    thread = threading.Thread(target=restart)
+    thread.start()
+    codes.append(main(["run", str(graft), broadcast.uri, str(out), "http://:0", *options]))
+    thread.join(20)
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert (codes, figures["frames"], figures["reconnects"]) == ([0], 40, 1)
+    frames = frames_of(out)
+    assert len({frame.shape for frame in frames}) == 1
+    assert len(frames) >= 20
 
 
 def test_a_stream_that_takes_no_orders_is_brought_to_the_rate(broadcast: Broadcast) -> None:

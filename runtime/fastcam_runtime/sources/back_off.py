@@ -1,0 +1,34 @@
+"""How long to wait before a lost camera is tried again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+STEPS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+"""Seconds before the first retry, the second, and so on; the last one is repeated."""
+JITTER = 0.2
+"""Share by which a wait is shorter or longer at random: devices that lost a server at the same moment do not
+come back at the same moment."""
+
+
+class BackOff:
+    """Waits that grow with every failure.
+
+    Args:
+        steps: The waits in seconds.
+    """
+
+    def __init__(self, steps: Sequence[float] = STEPS) -> None:
+        self._steps = steps
+        self._failures = 0
+
+    def next_wait(self) -> float:
+        """Seconds to wait before the next try."""
+        step = self._steps[min(self._failures, len(self._steps) - 1)]
+        self._failures += 1
+        return step * random.uniform(1 - JITTER, 1 + JITTER)
+
+    def reset(self) -> None:
+        """Start again with the first step: the camera delivers."""
+        self._failures = 0
