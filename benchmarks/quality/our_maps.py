@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import cv2
 import fastcam_export
@@ -67,7 +68,7 @@ class OurMaps:
         large = [cv2.resize(scale, size[::-1], interpolation=cv2.INTER_LINEAR) for scale in scales]
         return np.asarray(np.average(large, axis=0, weights=self._weights), np.float32)
 
-    def _open(self, path: Path, **options: str) -> ort.InferenceSession:
+    def _open(self, path: Path, **options: Any) -> ort.InferenceSession:
         settings = ort.SessionOptions()
         settings.intra_op_num_threads = self._threads
         data = fastcam_export.graft(path, **options).SerializeToString()

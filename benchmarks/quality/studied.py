@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import fastcam_export
 import torch
@@ -76,7 +77,7 @@ def _small_resnet(folder: Path, weights: Path, threads: int) -> Studied:
 
 def _studied(
     name: str, path: Path, folder: Path, threads: int, peers: PeerMaps,
-    preprocess: object = None, archive: str = "imagenet200.zip", inside: str = "",
+    preprocess: dict[str, Any] | None = None, archive: str = "imagenet200.zip", inside: str = "",
 ) -> Studied:  # fmt: skip
     target = folder / f"{path.stem}-fastcam.onnx"
     fastcam_export.export(path, target, preprocess=preprocess)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import fastcam_export
 import numpy as np
@@ -98,7 +99,7 @@ class TrainedMaps:
         ]
         return ranking(np.stack(maps)).astype(np.uint16)
 
-    def _run(self, names: list[str], **options: str) -> Iterator[list[NDArray[np.float32]]]:
+    def _run(self, names: list[str], **options: Any) -> Iterator[list[NDArray[np.float32]]]:
         """The outputs `names` in batches, from the file that an export with `options` makes."""
         example = torch.zeros(_BATCH, *self._tensors.shape[1:])
         file = fastcam_export.graft(self._network, example=example, **options)

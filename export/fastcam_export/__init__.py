@@ -9,11 +9,25 @@ Example:
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 import fastcam_runtime  # noqa: F401 (first: it switches onnxruntime's telemetry off)
 
-from .analysis.taps import Tap
-from .api import export, graft
 from .errors import GraftError, LoadError
 from .options import Options
 
+if TYPE_CHECKING:
+    from .analysis.taps import Tap
+    from .api import export, graft
+
 __all__ = ["GraftError", "LoadError", "Options", "Tap", "export", "graft"]
+
+_LATER = {"Tap": "analysis.taps", "export": "api", "graft": "api"}
+"""What needs onnx, imported when it is first asked for: the help of the commands works without."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)

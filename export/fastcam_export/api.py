@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import onnx
 from fastcam_runtime.contract import Metadata
@@ -14,12 +14,17 @@ from fastcam_runtime.errors import closest, guarded
 from .check import check
 from .deploy.deploying import deploy
 from .errors import GraftError
-from .graft import graft_branch
+from .grafting import graft_branch
 from .load import load
 from .options import Options
 from .prepared.layout import prepare
 from .save.draft import Draft, check_target, draft, refuse_source
 from .save.interruption import temporary_folder
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # typing has it from Python 3.11 on
+
+    from .option_types import GraftOptions
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Exported:
         return f"{self.path} (needs {names} beside it)" if names else str(self.path)
 
 
-def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto:
+def graft(model: Any, *, example: Any = None, **options: Unpack[GraftOptions]) -> onnx.ModelProto:
     """Graft saliency outputs into a model.
 
     Args:
@@ -59,7 +64,9 @@ def graft(model: Any, *, example: Any = None, **options: Any) -> onnx.ModelProto
         return onnx.load(exported.path)
 
 
-def export(model: Any, target: str | Path, /, *, example: Any = None, **options: Any) -> Exported:
+def export(
+    model: Any, target: str | Path, /, *, example: Any = None, **options: Unpack[GraftOptions]
+) -> Exported:
     """Graft a model and write it to `target`.
 
     An existing file is replaced only if it is an `.onnx`, and only by a checked new one.
@@ -78,7 +85,8 @@ def export(model: Any, target: str | Path, /, *, example: Any = None, **options:
     for name in options:
         if name not in known:
             raise GraftError(f"no option named '{name}'{closest(name, known)}")
-    wanted = Options(**options)
+    given: dict[str, Any] = {**options}
+    wanted = Options(**given)
     named = str(model) if isinstance(model, str | Path) else "this model"
     with guarded(named), draft(place) as files:
         original, result = _write(files, model, example, wanted)

@@ -14,32 +14,30 @@ from typing import Any
 from fastcam_runtime.contract import CLASS_OUTPUTS, OUTPUTS, RESIZE, Preprocess, output_names
 from fastcam_runtime.errors import closest
 
-from .cam import CAM_METHODS, PAPER_CAM
-from .deploy.frame_input import parse_frame
+from .choices import (
+    CAM_METHODS,
+    CLASS_INPUTS,
+    COMPILED,
+    MAP_OUTPUTS,
+    NORMALIZATIONS,
+    PAPER,
+    PAPER_CAM,
+    STATISTICS,
+    WEAK,
+    WITH_EPSILON,
+)  # fmt: skip
+from .deploy.frame_size import parse_frame
 from .deploy.targets import TARGETS
-from .detect.override import read_head
+from .detect.head_option import read_head
 from .errors import GraftError
 from .metadata.labels import class_names, read_labels
-from .method.layer import MAP_OUTPUTS
-from .method.normalize import NORMALIZATIONS
-from .method.statistics import COMPILED, STATISTICS, WEAK, WITH_EPSILON
 
 SMALLEST_FLOAT32 = 1.2e-38
 """The smallest normal float32, rounded up."""
-CLASS_INPUTS = ("optional", "required")
 COMBINED_OUTPUTS = ("saliency_map", "fastcam", "nonclass")
 """Outputs that read the combined map."""
 SCALE_OUTPUTS = (*COMBINED_OUTPUTS, "scales", "lovi")
 """Outputs that read the scales' maps."""
-PAPER: Mapping[str, Any] = {
-    "statistic": "smoe",
-    "normalize": "gauss",
-    "weights": "prior",
-    "epsilon": 1e-6,
-    "cam": PAPER_CAM,
-    "cam_epsilon": 0.0,
-}
-"""What `paper` stands for. The prior weights are for five scales, as the paper's networks have them."""
 _WORDS = {name: word for word in OUTPUTS for name in output_names((word,), scales=0)}
 """From the name of an output in the file to its word in `OUTPUTS`."""
 

@@ -14,8 +14,7 @@ import jsonschema
 import numpy as np
 import onnx
 import pytest
-from fastcam_export.method.normalize import NORMALIZATIONS
-from fastcam_export.method.statistics import STATISTICS
+from fastcam_export.choices import NORMALIZATIONS, STATISTICS
 from fastcam_runtime import contract
 from fastcam_runtime.detect.head import ACTIVATIONS, DECODINGS, LAYOUTS, Grid, Head
 from support.paths import ROOT

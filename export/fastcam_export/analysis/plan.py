@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
+from ..choices import OF_SPREAD
 from ..detect.find import Detector, Network, find_detector, may_be_detector
 from ..detect.recognise import NoHeadError
 from ..load import Source
 from ..load.view import view
 from ..metadata.labels import NAMES_KEY, parse_names
 from ..method.bilinear import Size
-from ..method.statistics import OF_SPREAD
 from ..options import Options
 from .candidates import candidates
 from .ends import Ends, find_ends, other_scores

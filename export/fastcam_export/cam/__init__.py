@@ -19,6 +19,7 @@ from ..analysis.values import Dims, known_dims
 from ..authoring.branch import Branch
 from ..authoring.ops import Ops
 from ..authoring.tap_input import channels_first, float_activation, read_tap
+from ..choices import CAM_METHODS
 from ..errors import GraftError
 from .closed_form import find_closed_form, gap_gradcam, gap_gradcam_plus_plus
 from .gradcam import Features, gradcam, gradcam_plus_plus
@@ -28,12 +29,7 @@ from .linear_layer import LinearLayer
 from .outline import outline
 from .selection import class_channel, minmax, select_class
 
-__all__ = ["CAM_METHODS", "PAPER_CAM", "class_activation_map", "minmax", "select_class"]
-
-PAPER_CAM = "gradcam++"
-"""The paper's class map. It hardly depends on the class: see docs/quality.md."""
-CAM_METHODS = ("gradcam", PAPER_CAM)
-"""The names that `class_activation_map` takes; the first is the default."""
+__all__ = ["class_activation_map", "minmax", "select_class"]
 
 
 @dataclass(frozen=True)

@@ -11,23 +11,28 @@ from typing import Any
 from fastcam_runtime.cli.arguments import add_analysis_options
 from fastcam_runtime.contract import OUTPUTS, PREPROCESS, RESIZE
 
-from ..cam import CAM_METHODS
+from ..choices import (
+    CAM_METHODS,
+    CLASS_INPUTS,
+    MAP_OUTPUTS,
+    NORMALIZATIONS,
+    PAPER,
+    STATISTICS,
+    WEAK,
+    WEIGHTS,
+)  # fmt: skip
 from ..deploy.targets import TARGETS
-from ..method.layer import MAP_OUTPUTS
-from ..method.normalize import NORMALIZATIONS
-from ..method.statistics import STATISTICS, WEAK
-from ..method.weights import PRESETS
-from ..options import CLASS_INPUTS, PAPER, Options
+from ..options import Options
 
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
-    "outputs": {"metavar": "LIST", "help": f"all, or any of {','.join(OUTPUTS)} (default: saliency_map)"},
+    "outputs": {"metavar": "LIST", "help": f"all | any of {','.join(OUTPUTS)} (default: saliency_map)"},
     "statistic": {
         "metavar": "NAME",
         "help": f"{' | '.join(STATISTICS)} (default: %(default)s); "
         f"{' and '.join(WEAK)} did poorly, see docs/quality.md",
     },
     "normalize": {"metavar": "NAME", "help": f"{' | '.join(NORMALIZATIONS)} (default: %(default)s)"},
-    "weights": {"metavar": "W", "help": f"{' | '.join(PRESETS)} | w1,w2,…"},
+    "weights": {"metavar": "W", "help": f"{' | '.join(WEIGHTS)} | w1,w2,…"},
     "epsilon": {"metavar": "E", "type": float, "help": "default: %(default)s"},
     "cam": {"metavar": "NAME", "help": f"{' | '.join(CAM_METHODS)} (default: %(default)s)"},
     "paper": {
@@ -39,8 +44,11 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
         "help": f"{' | '.join(CLASS_INPUTS)}: for runtimes without optional inputs (JavaScript, OpenVINO)",
     },
     "labels": {"metavar": "FILE", "type": Path, "help": "class names, one per line"},
-    "preprocess": {"metavar": "P", "help": f"{' | '.join(PREPROCESS)} | JSON (default: imagenet)"},
-    "resize": {"metavar": "R", "help": f"{' | '.join(RESIZE)} (default: stretch)"},
+    "preprocess": {
+        "metavar": "P",
+        "help": f"{' | '.join(PREPROCESS)} | JSON (default: what the file says, else imagenet)",
+    },
+    "resize": {"metavar": "R", "help": f"{' | '.join(RESIZE)} (default: what the file says, else stretch)"},
     "inline": {"action": "store_true", "help": "no ONNX functions, for runtimes that do not support them"},
     "target": {"metavar": "NAME", "help": f"{' | '.join(TARGETS)}: only operators that it has"},
     "frame_input": {

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 from fastcam_runtime.classes import are_class_scores, find_class
-from fastcam_runtime.cli.arguments import Parser, add_analysis_options
 from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.text import count, left_table
@@ -30,30 +29,6 @@ from .arguments import graft_options
 _MOST = 60
 """Photos that are read at most, evenly spread: more take longer and change little."""
 _SHOWN = 8
-_DESCRIPTION = """\
-Run a network with every usual preprocessing (channel order, range, mean and standard deviation, resize) on
-your photos, and print which one it answers best with: with the highest probability of the expected class, or,
-where no class is expected, of the class that it names for a photo and its mirror image alike.
-
-Photos in folders named after their class (folder/tabby/1.jpg) need no --expect.
-"""
-
-
-def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add the sub-command to the parsers of `fastcam`."""
-    command = commands.add_parser(
-        "check",
-        allow_abbrev=False,
-        description=_DESCRIPTION,
-        epilog="example: fastcam check model.onnx cat.jpg --expect tabby --labels labels.txt",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    command.add_argument("model", metavar="MODEL", help="file.onnx, not grafted")
-    command.add_argument("photos", metavar="PHOTO", nargs="+", help="pictures, or folders of them")
-    command.add_argument("--expect", metavar="NAME", help="the class that they show: a label or an index")
-    command.add_argument("--labels", metavar="FILE", type=Path, help="class names, one per line")
-    add_analysis_options(command)
-    command.set_defaults(handler=run)
 
 
 def run(args: argparse.Namespace) -> None:

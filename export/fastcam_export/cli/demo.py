@@ -7,44 +7,12 @@ import os
 import shlex
 import shutil
 import sys
-from pathlib import Path
 
-from fastcam_runtime.cli.arguments import Parser, parse_size, refuse_below_one
+from fastcam_runtime.cli.arguments import refuse_below_one
 
-from ..demo.show import MODEL, DemoOptions, show
+from ..demo.options import DemoOptions
+from ..demo.show import MODEL, show
 from .progress import Progress
-
-
-def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add the sub-command to the parsers of `fastcam`."""
-    command = commands.add_parser(
-        "demo",
-        allow_abbrev=False,
-        description="Run the shipped model on the shipped clip: a video with the map over it, a contact "
-        "sheet of every map, the labels seen, and what the maps cost on this machine. Downloads nothing.",
-    )
-    command.add_argument("--out", type=Path, default=DemoOptions.out, metavar="DIR", help="default: demo")
-    command.add_argument(
-        "--frames", type=int, default=DemoOptions.frames, metavar="N", help="of the clip (%(default)s)"
-    )
-    command.add_argument(
-        "--size", type=parse_size, default=DemoOptions.size, metavar="WxH", help="of the frames (640x480)"
-    )
-    command.add_argument(
-        "--threads",
-        type=int,
-        default=DemoOptions.threads,
-        metavar="N",
-        help="of the network, for the clip (%(default)s)",
-    )
-    command.add_argument(
-        "--rounds",
-        type=int,
-        default=DemoOptions.rounds,
-        metavar="N",
-        help="latency: runs of each variant (%(default)s)",
-    )
-    command.set_defaults(handler=run)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -6,27 +6,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from fastcam_runtime.cli.arguments import MODEL_HELP, Parser
 from fastcam_runtime.contract import TapInfo
 from fastcam_runtime.model.description import value_lines
 from fastcam_runtime.text import count, one_line
 
 from ..api import export
-from .arguments import add_graft_options, default_target, graft_options
-
-
-def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add the sub-command to the parsers of `fastcam`."""
-    command = commands.add_parser(
-        "export",
-        allow_abbrev=False,
-        description="Write the same network with saliency maps as added outputs.",
-        epilog="example: fastcam export model.onnx --outputs saliency_map,cam --labels labels.txt",
-    )
-    command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
-    command.add_argument("out", metavar="OUT", nargs="?", help="default: NAME-fastcam.onnx")
-    add_graft_options(command)
-    command.set_defaults(handler=run)
+from .arguments import default_target, graft_options
 
 
 def run(args: argparse.Namespace) -> None:

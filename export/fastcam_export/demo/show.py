@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from fastcam_models import default_model
-from fastcam_runtime import Explainer, FastcamError, SinkError, contract
-from fastcam_runtime.measure.paired import WARM_UP, BenchOptions
+from fastcam_runtime import Explainer, SinkError, contract
+from fastcam_runtime.measure.paired import WARM_UP
 from fastcam_runtime.model.grafted import Model
 from fastcam_runtime.sinks.atomic import prepare_folder
 from fastcam_runtime.sinks.images import save_image
-from fastcam_runtime.sources.test_clip import DEFAULT_FPS, DEFAULT_FRAMES, DEFAULT_SIZE, TestClip
+from fastcam_runtime.sources.test_clip import DEFAULT_FPS, TestClip
 
 from ..api import export
 from ..cli.progress import Progress
@@ -22,29 +21,11 @@ from ..save.interruption import temporary_folder
 from .clip import Seen, format_labels, record
 from .contact_sheet import FRAME, Row, columns_for, draw_sheet, pick
 from .latency import compare, format_latency
+from .options import DemoOptions
 
 ROWS = 6
 MODEL = f"{default_model().stem}-fastcam.onnx"
 VIDEO, SHEET, STRIP = "overlay.mp4", "sheet.png", "strip.jpg"
-
-
-@dataclass(frozen=True)
-class DemoOptions:
-    """How much is shown, and where it is put."""
-
-    out: Path = Path("demo")
-    frames: int = DEFAULT_FRAMES
-    size: tuple[int, int] = DEFAULT_SIZE
-    """Width and height."""
-    threads: int = 1
-    """Threads of the network for the clip; drawing and recording have their own. Latencies are of one."""
-    rounds: int = 60
-    """Runs of each variant for the latencies."""
-
-    def __post_init__(self) -> None:
-        if self.frames < 1:
-            raise FastcamError(f"frames is {self.frames}: at least 1 is needed")
-        BenchOptions(rounds=self.rounds)  # refuses too few
 
 
 def show(options: DemoOptions, progress: Progress) -> str:

@@ -15,7 +15,8 @@ from fastcam_runtime.preprocess import Preprocessor
 from ..errors import GraftError
 from ..load.onnx_file import external_files
 from ..options import Options
-from .frame_input import parse_frame, take_frames
+from .frame_input import take_frames
+from .frame_size import parse_frame
 from .retarget import retarget
 
 TOLERANCE = 1e-4

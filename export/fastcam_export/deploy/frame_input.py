@@ -6,7 +6,6 @@ then resized bilinearly. The runtime rounds to bytes in between, the graph does 
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -16,23 +15,9 @@ from fastcam_runtime.image import Geometry, Rect
 
 from ..authoring.ops import Ops
 from ..errors import GraftError
+from .frame_size import FRAME
 
-FRAME = "frame"
 _GRAY = np.array([0.299, 0.587, 0.114], np.float32).reshape(1, 3, 1, 1)
-_FORM = re.compile(r"(\d+)[x×](\d+)(?:[x×](RGBA?))?", re.IGNORECASE)
-
-
-def parse_frame(text: str) -> FrameInput:
-    """`480x640` or `480x640xRGBA`: height, width and kind of a frame.
-
-    Raises:
-        GraftError: It is neither.
-    """
-    match = _FORM.fullmatch(text.strip())
-    if match is None or not int(match[1]) or not int(match[2]):
-        raise GraftError(f"frame input {text!r}: HEIGHTxWIDTH or HEIGHTxWIDTHxRGBA is needed, e.g. 480x640")
-    channels = 4 if (match[3] or "").upper() == "RGBA" else 3
-    return FrameInput(FRAME, int(match[1]), int(match[2]), channels)
 
 
 def take_frames(model: ir.Model, metadata: Metadata, frame: FrameInput) -> Metadata:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import onnx
 import onnx_ir as ir
+from fastcam_runtime.install import requirement
 
 from ..errors import LoadError
 from .onnx_file import read
@@ -94,7 +95,7 @@ def _from_torch(
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise LoadError(f"{model}: torch models need torch: pip install 'fastcam-edge[torch]'") from None
+        raise LoadError(f"{model}: torch models need torch: pip install {requirement('torch')}") from None
     if isinstance(model, str):
         return export_named(model, example, input_shape)
     return export_torch(model, example, input_shape)

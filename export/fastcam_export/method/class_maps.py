@@ -11,10 +11,11 @@ from ..authoring.branch import Branch
 from ..authoring.map_size import MapSize
 from ..authoring.ops import Ops, Step, make_function
 from ..cam import class_activation_map, minmax
+from ..choices import CLASS_INPUTS
 from ..detect.class_map import detector_activation
 from ..detect.find import Detector
 from ..errors import GraftError
-from ..options import CLASS_INPUTS, Options
+from ..options import Options
 from .bilinear import upsample
 
 

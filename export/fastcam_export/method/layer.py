@@ -10,7 +10,6 @@ from fastcam_runtime.draw import colormaps
 
 from ..authoring.ops import Ops, Step, make_function
 
-MAP_OUTPUTS = ("uint8", "rgba")
 LOW, HIGH = 0.5, 0.995
 """Opacity grows from 0 at the first percentile of the map to 1 at the second."""
 TINY = 1e-6

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..choices import WEIGHTS
 from ..errors import GraftError
 
 PRIOR = (0.18, 0.15, 0.37, 0.4, 0.72)
 """The paper's weights for networks of five scales, shallow to deep."""
-
-PRESETS = ("prior", "equal", "linear")
 
 
 def scale_weights(asked: str | Sequence[float] | None, scales: int) -> tuple[float, ...]:
     """One weight per scale.
 
     Args:
-        asked: A name of `PRESETS`, a list, its text `w1,w2,…`, or None for `prior` at five scales and
+        asked: A name of `WEIGHTS`, a list, its text `w1,w2,…`, or None for `prior` at five scales and
             `linear` elsewhere.
         scales: How many scales there are.
 
@@ -26,7 +25,7 @@ def scale_weights(asked: str | Sequence[float] | None, scales: int) -> tuple[flo
     """
     if asked is None:
         asked = "prior" if scales == len(PRIOR) else "linear"
-    if isinstance(asked, str) and asked in PRESETS:
+    if isinstance(asked, str) and asked in WEIGHTS:
         return _preset(asked, scales)
     weights = _numbers(asked)
     if len(weights) != scales:
@@ -42,7 +41,7 @@ def _numbers(asked: str | Sequence[float]) -> tuple[float, ...]:
     except (TypeError, ValueError):
         named = f"named '{asked}'" if isinstance(asked, str) else f"in {asked!r}"
         raise GraftError(
-            f"no weights {named}: use one of {', '.join(PRESETS)}, or a list of numbers"
+            f"no weights {named}: use one of {', '.join(WEIGHTS)}, or a list of numbers"
         ) from None
 
 

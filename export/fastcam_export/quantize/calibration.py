@@ -14,8 +14,6 @@ from onnxruntime.quantization import CalibrationDataReader
 
 from ..errors import GraftError
 
-MOST = 128
-"""Pictures that are read at most: more hardly change the ranges of the activations."""
 FEWEST = 4
 HELD_OUT = 4
 """Every so many pictures, one is held out of the calibration and compared on."""

@@ -22,7 +22,7 @@ from fastcam_runtime.model.session import default_threads
 from fastcam_runtime.preprocess import Preprocessor
 
 from ..api import export
-from ..method.statistics import COMPILED
+from ..choices import COMPILED
 from ..options import Options
 from ..save.interruption import temporary_folder
 from .budget import Budget

@@ -7,7 +7,6 @@ import numpy as np
 from fastcam_runtime.image import Image
 from fastcam_runtime.sources import open_source
 
-DEFAULT = "test://?frames=16"
 MOST = 32
 """The most pictures that are kept. More would hardly change the averages."""
 MOST_READ = 1000

@@ -100,7 +100,7 @@ def add_analysis_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--head",
         metavar="H",
-        help="a detector's head: auto | none | a family such as yolox | JSON (default: auto)",
+        help="auto | none | a family such as yolox | JSON: a detector's head (default: auto)",
     )
 
 

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     elif is_ort(path):
         raise ModelError(f"{path} has no saliency maps; inspect the .onnx file that it was made from")
     else:
-        import_commands("inspect of a plain network").inspect(args)
+        import_commands().inspect(args)
     return 0
 
 

@@ -18,6 +18,7 @@ from ..errors import FastcamError, guarded
 from ..sources.live_source import is_hanging
 from ..text import one_line, printable
 from . import bench as cli_bench
+from . import completion as cli_completion
 from . import inspect as cli_inspect
 from . import run as cli_run
 from . import web as cli_web
@@ -90,7 +91,7 @@ def _without_debug(argv: Sequence[str]) -> tuple[list[str], bool]:
 
 def _dispatch(argv: list[str]) -> int:
     if argv and argv[0] in _EXPORT_COMMANDS:
-        code: int | None = import_commands(argv[0]).main(argv)
+        code: int | None = import_commands().main(argv)
         return code or 0
     if not argv:
         _parsers()[0].print_help()
@@ -124,6 +125,9 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     cli_web.add_parser(commands)
     for name, text in _EXPORT_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
+    helps = {choice.dest: choice.help or "" for choice in commands._choices_actions}
+    helps["completion"] = "print a script that completes this command in your shell"
+    cli_completion.add_parser(commands, lambda: commands.choices | import_commands().parsers(), helps)
     return parser, commands.choices
 
 

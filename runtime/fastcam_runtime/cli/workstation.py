@@ -1,28 +1,37 @@
-"""The commands of `fastcam_export`, which is usually not installed on a device."""
+"""The commands of `fastcam_export`, which need packages that a device usually has not."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 from ..errors import FastcamError
+from ..install import requirement
 
 _OF_EXPORT_EXTRA = ("onnx", "onnx_ir", "onnxscript")
 
 
-def import_commands(what: str) -> ModuleType:
-    """The module with the exporter's commands, imported only when one of them is used.
+def import_commands() -> ModuleType:
+    """The module with the exporter's commands. Their options need no further package, their work does."""
+    return importlib.import_module("fastcam_export.cli.main")
+
+
+@contextmanager
+def needs_extra(what: str) -> Iterator[None]:
+    """Imports that need the extra `export`.
 
     Args:
         what: What it is needed for, for the message.
 
     Raises:
-        FastcamError: A package that it needs is not installed.
+        FastcamError: A package of the extra is not installed.
     """
     try:
-        return importlib.import_module("fastcam_export.cli.main")
+        yield
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _OF_EXPORT_EXTRA:
             raise
-        raise FastcamError(f"{what} needs {missing}: pip install 'fastcam-edge[export]'") from error
+        raise FastcamError(f"{what} needs {missing}: pip install {requirement('export')}") from error

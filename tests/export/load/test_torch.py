@@ -11,6 +11,7 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import LoadError, graft
 from fastcam_runtime.cli.main import main
+from fastcam_runtime.install import requirement
 
 torch = pytest.importorskip("torch")
 
@@ -176,7 +177,7 @@ def test_a_name_where_torch_is_not_installed(line: str, tmp_path: Path) -> None:
     name = line.split()[1]
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"fastcam: error: {name}: torch models need torch: pip install 'fastcam-edge[torch]'\n"
+        f"fastcam: error: {name}: torch models need torch: pip install {requirement('torch')}\n"
     )
     assert not list(tmp_path.iterdir())
 

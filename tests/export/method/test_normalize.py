@@ -6,7 +6,8 @@ import functools
 
 import numpy as np
 import pytest
-from fastcam_export.method.normalize import NORMALIZATIONS, normalize
+from fastcam_export.choices import NORMALIZATIONS
+from fastcam_export.method.normalize import normalize
 from fastcam_runtime.errors import FastcamError
 from hypothesis import given, settings
 from hypothesis import strategies as st

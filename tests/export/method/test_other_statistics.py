@@ -8,7 +8,8 @@ import numpy as np
 import onnx
 import pytest
 from fastcam_export import GraftError, graft
-from fastcam_export.method.statistics import PRE_ACTIVATION, STATISTICS, statistic
+from fastcam_export.choices import PRE_ACTIVATION, STATISTICS
+from fastcam_export.method.statistics import statistic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr

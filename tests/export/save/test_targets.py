@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from fastcam_export import GraftError, api, export
-from fastcam_export.graft import Grafted, graft_branch
+from fastcam_export.grafting import Grafted, graft_branch
 from fastcam_export.load import Source
 from fastcam_export.options import Options
 from fastcam_runtime.cli.main import main

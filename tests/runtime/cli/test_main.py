@@ -5,14 +5,18 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from fastcam_runtime import native
+from fastcam_runtime import install, native
 from fastcam_runtime.cli import main as cli
+from fastcam_runtime.install import requirement
+from support.paths import ROOT
 from support.tiny_grafts import save_graft
 
-WORKSTATION_ONLY = {"onnx", "onnx_ir", "onnxscript", "torch", "fastcam_export"}
+WORKSTATION = ("onnx", "onnx_ir", "onnxscript", "torch")
+WORKSTATION_ONLY = {*WORKSTATION, "fastcam_export"}
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,31 +109,68 @@ def test_export_commands_are_passed_on_whole(monkeypatch: pytest.MonkeyPatch) ->
     assert passed == [["export", "a.onnx", "--help"]]
 
 
-@pytest.mark.parametrize("missing", ["onnx", "onnx_ir"])
-def test_a_device_without_the_exporter(missing: str) -> None:
+COMMANDS = ("run", "bench", "inspect", "web", "completion")
+OF_EXPORTER = ("export", "check", "demo", "tune", "quantize", "evaluate")
+
+
+def on_a_device(*argv: str | Path, missing: Sequence[str] = WORKSTATION) -> subprocess.CompletedProcess[str]:
+    """Run the command where these packages cannot be imported."""
     program = f"""
 import sys
-sys.modules[{missing!r}] = None
+sys.modules.update(dict.fromkeys({list(missing)!r}))
 from fastcam_runtime.cli.main import main
-sys.exit(main(["export", "a.onnx"]))
+sys.exit(main(sys.argv[1:]))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-c", program, *argv]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("missing", ["onnx", "onnx_ir"])
+def test_a_device_without_the_exporter(missing: str) -> None:
+    done = on_a_device("export", "a.onnx", missing=[missing])
     assert done.returncode == 2
-    assert done.stderr == f"fastcam: error: export needs {missing}: pip install 'fastcam-edge[export]'\n"
+    assert done.stderr == f"fastcam: error: export needs {missing}: pip install {requirement('export')}\n"
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *OF_EXPORTER])
+def test_a_device_shows_the_help_of_every_command(command: str) -> None:
+    done = on_a_device(command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: fastcam {command} ")
+
+
+def test_a_device_tells_a_mistyped_option_of_the_exporter() -> None:
+    done = on_a_device("export", "a.onnx", "--label", "x")
+    assert done.stderr == "fastcam: error: --label: no such option; closest: --labels\n"
+
+
+def test_the_words_of_options_are_those_of_the_functions() -> None:
+    """They stand apart from the functions that they choose, so that devices can show them."""
+    from fastcam_export import choices
+    from fastcam_export.method import normalize, statistics
+
+    assert tuple(statistics._BUILDERS) == choices.STATISTICS
+    assert tuple(normalize._BUILDERS) == choices.NORMALIZATIONS
+
+
+def test_the_hint_is_true_in_a_source_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(install, "_is_installed", lambda: True)
+    assert requirement("export") == "'fastcam-edge[export]'"
+    monkeypatch.setattr(install, "_is_installed", lambda: False)
+    monkeypatch.chdir("/")
+    assert shlex.split(requirement("torch")) == ["-e", f"{ROOT}[torch]"]
+    monkeypatch.chdir(ROOT)
+    assert requirement("export") == "-e '.[export]'"
+    project = (ROOT / "pyproject.toml").read_text()
+    assert "\nexport = [" in project
+    assert "\ntorch = [" in project
 
 
 def test_inspect_on_a_device_without_the_exporter(tmp_path: Path) -> None:
     """What a grafted file contains, or what is wrong with one, can be told; scales cannot."""
     graft = save_graft(tmp_path / "graft.onnx")
     plain = save_graft(tmp_path / "plain.onnx", graft=False)
-    program = """
-import sys
-sys.modules["onnx"] = None  # onnx_ir, which needs it, cannot be imported either
-from fastcam_runtime.cli.main import main
-sys.exit(main(sys.argv[1:]))
-"""
-    command = [sys.executable, "-c", program, "inspect"]
-    done = subprocess.run([*command, graft], capture_output=True, text=True, timeout=60)
+    done = on_a_device("inspect", graft)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
         f"{graft} is grafted (format 1, plain operators)\nimage       image  3 channels"
@@ -137,7 +178,7 @@ sys.exit(main(sys.argv[1:]))
     junk, short = tmp_path / "junk.onnx", tmp_path / "short.onnx"
     junk.write_bytes(b"GIF89a")
     short.write_bytes(plain.read_bytes()[:-100])
-    needs_onnx = "inspect of a plain network needs onnx: pip install 'fastcam-edge[export]'"
+    needs_onnx = "inspect of a plain network needs onnx: pip install " + requirement("export")
     for model, message in (
         (plain, needs_onnx),
         ("torchvision:resnet18", needs_onnx),
@@ -147,7 +188,7 @@ sys.exit(main(sys.argv[1:]))
         (junk, f"{junk}: not an ONNX model"),
         (short, f"{short}: not an ONNX model, or cut short"),
     ):
-        done = subprocess.run([*command, model], capture_output=True, text=True, timeout=60)
+        done = on_a_device("inspect", model, missing=["onnx"])
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == f"fastcam: error: {message}\n"
 

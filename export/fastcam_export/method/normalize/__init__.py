@@ -7,16 +7,14 @@ from collections.abc import Callable, Mapping
 from fastcam_runtime.errors import FastcamError, closest
 
 from ...authoring.ops import Step
+from ...choices import NORMALIZATIONS
 from ._gamma import gamma
 from ._gauss import gauss
 from ._range import range_
 
-__all__ = ["NORMALIZATIONS", "normalize"]
+__all__ = ["normalize"]
 
 _BUILDERS: Mapping[str, Callable[..., Step]] = {"gauss": gauss, "gamma": gamma, "range": range_}
-
-NORMALIZATIONS = tuple(_BUILDERS)
-"""The names that `normalize` takes; the first is the default."""
 
 
 def normalize(name: str, *, opset: int, height: int | None, width: int | None) -> Step:

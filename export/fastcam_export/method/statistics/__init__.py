@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping
 from fastcam_runtime.errors import FastcamError, closest
 
 from ...authoring.ops import Step
+from ...choices import STATISTICS
 from ._lognormal import lognormal_entropy, lognormal_mean
 from ._moments import maximum, mean, std
 from ._shannon import shannon
 from ._smoe import smoe
 from ._truncnormal import truncnormal_entropy, truncnormal_mean, truncnormal_std
 
-__all__ = ["COMPILED", "OF_SPREAD", "PRE_ACTIVATION", "STATISTICS", "WEAK", "WITH_EPSILON", "statistic"]
+__all__ = ["statistic"]
 
 _BUILDERS: Mapping[str, Callable[..., Step]] = {
     "smoe": smoe,
@@ -28,24 +29,6 @@ _BUILDERS: Mapping[str, Callable[..., Step]] = {
     "truncnormal_std": truncnormal_std,
     "truncnormal_entropy": truncnormal_entropy,
 }
-
-STATISTICS = tuple(_BUILDERS)
-"""The names that `statistic` takes; the first is the default."""
-
-COMPILED = "smoe"
-"""The statistic that has a compiled kernel."""
-
-WITH_EPSILON = ("smoe", "shannon", "lognormal_mean", "lognormal_entropy")
-"""Statistics that add ε to the activations, to take their logarithm."""
-
-OF_SPREAD = ("smoe", "std", "shannon", "truncnormal_std", "truncnormal_entropy")
-"""Statistics of how the channels differ. Of one channel they are constant, whatever the picture."""
-
-WEAK = ("shannon", "lognormal_entropy")
-"""Statistics whose maps did clearly worse than `smoe` in docs/quality.md."""
-
-PRE_ACTIVATION = ("truncnormal_mean", "truncnormal_std", "truncnormal_entropy")
-"""Statistics of the tensor before the activation function."""
 
 
 def statistic(

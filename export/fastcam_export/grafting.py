@@ -28,6 +28,7 @@ from .authoring.branch import Branch
 from .authoring.map_size import MapSize, read_map_size
 from .authoring.ops import last_first
 from .authoring.tap_input import pre_activation, quantized_tap, read_activated
+from .choices import COMPILED, PRE_ACTIVATION
 from .errors import GraftError
 from .load import Source
 from .metadata.describe import describe_graft, for_others
@@ -37,7 +38,7 @@ from .method.combine import combine
 from .method.layer import byte_map, overlay_layer
 from .method.lovi import lovi
 from .method.normalize import normalize
-from .method.statistics import COMPILED, PRE_ACTIVATION, statistic
+from .method.statistics import statistic
 from .method.weights import scale_weights
 from .options import COMBINED_OUTPUTS, Options
 

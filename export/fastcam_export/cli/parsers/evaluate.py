@@ -1,0 +1,52 @@
+"""The options of `fastcam evaluate`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fastcam_runtime.cli.arguments import MODEL_HELP, Parser
+
+from ..arguments import add_graft_options
+
+_DESCRIPTION = """\
+Measure how good the maps of a file are: on the file itself, with your pictures.
+
+Pixels are put in and taken out in the order of the map, and the network is asked each time: a good map finds
+the pixels that the network needs. Maps that know nothing of the network (random, blobs, centre, edges) show
+what a figure is worth. Weights are shuffled to see whether the map shows what was learnt.
+"""
+
+_EPILOG = """\
+A plain network is given saliency_map, cam and fastcam first; the options for maps are for it. Ctrl-C ends the
+measurement and prints what is done so far.
+
+examples:
+  fastcam evaluate model-fastcam.onnx photos/
+  fastcam evaluate model.onnx photos/ --preprocess imagenet --html report.html --json figures.json
+  fastcam evaluate model-fastcam.onnx coco/photos --boxes coco/instances.json --video cars.mp4
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add the sub-command to the parsers of `fastcam`."""
+    command = commands.add_parser(
+        "evaluate",
+        allow_abbrev=False,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
+    command.add_argument("pictures", metavar="PICTURES", help="a folder, or 'photos/*.jpg'")
+    command.add_argument(
+        "--boxes", type=Path, metavar="FILE", help="objects: COCO JSON, or a folder of masks"
+    )
+    command.add_argument("--video", metavar="FILE", help="measure the flicker on this video too")
+    command.add_argument("--count", type=int, metavar="N", help="take N pictures, evenly spread (all)")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the random maps (0)")
+    command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
+    command.add_argument("--no-sanity", dest="sanity", action="store_false", help="no shuffled weights")
+    command.add_argument("--json", type=Path, metavar="FILE", help="write every figure of every picture")
+    command.add_argument("--html", type=Path, metavar="FILE", help="write a report with plots and pictures")
+    add_graft_options(command, leave_out=("outputs", "class_input", "inline", "prepared"))
