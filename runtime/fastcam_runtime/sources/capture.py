@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
@@ -15,15 +16,22 @@ from .base import Source, SourceKind, SourceOptions
 from .files import VideoFile
 from .live_source import LiveSource
 
-_STREAM_TIMEOUTS = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, 5000, cv2.CAP_PROP_READ_TIMEOUT_MSEC, 5000]
+STREAM_TIMEOUT = 5.0
+"""Seconds that a server may take to answer, and that may pass between two frames."""
 _FASTEST = 1000.0
 
 
 class CaptureGrabber:
-    """A `cv2.VideoCapture` as a `Grabber`."""
+    """A `cv2.VideoCapture` as a `Grabber`.
 
-    def __init__(self, capture: cv2.VideoCapture) -> None:
+    Args:
+        capture: The open camera.
+        timeout: Seconds after which OpenCV gives up a read; None if it does not tell.
+    """
+
+    def __init__(self, capture: cv2.VideoCapture, timeout: float | None = None) -> None:
         self._capture = capture
+        self._timeout = timeout
 
     @property
     def fps(self) -> float | None:
@@ -31,9 +39,13 @@ class CaptureGrabber:
         return rate if 0 < rate <= _FASTEST else None
 
     def grab(self) -> Image | None:
+        began = time.monotonic()
         try:
             readable, image = self._capture.read()
         except cv2.error:
+            return None
+        # OpenCV hides that it gave up: it returns frames that the decoder still held, one each time.
+        if self._timeout is not None and time.monotonic() - began >= self._timeout:
             return None
         return image if readable and image is not None and image.size else None
 
@@ -98,7 +110,7 @@ def open_stream(uri: str, options: SourceOptions) -> Source:
 
     if opened[0].get(cv2.CAP_PROP_FRAME_COUNT) > 0:  # 0 or negative for a stream
         return VideoFile(name, connect, options)
-    return LiveSource(name, lambda: CaptureGrabber(connect()), options)
+    return LiveSource(name, lambda: CaptureGrabber(connect(), STREAM_TIMEOUT), options)
 
 
 STREAM = SourceKind(
@@ -112,7 +124,9 @@ STREAM = SourceKind(
 
 
 def _connect_stream(name: str, uri: str) -> cv2.VideoCapture:
-    capture = cv2.VideoCapture(uri, cv2.CAP_FFMPEG, _STREAM_TIMEOUTS)
+    milliseconds = round(1e3 * STREAM_TIMEOUT)
+    timeouts = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, milliseconds, cv2.CAP_PROP_READ_TIMEOUT_MSEC, milliseconds]
+    capture = cv2.VideoCapture(uri, cv2.CAP_FFMPEG, timeouts)
     if not capture.isOpened():
         raise SourceError(f"{name}: no answer, or not a video stream")
     return capture

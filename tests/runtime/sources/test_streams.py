@@ -195,8 +195,7 @@ def test_a_stream_that_takes_no_orders_is_brought_to_the_rate(broadcast: Broadca
 def test_silent_stream_is_given_up_and_found_again(
     broadcast: Broadcast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    quick = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, 500, cv2.CAP_PROP_READ_TIMEOUT_MSEC, 500]
-    monkeypatch.setattr(capture, "_STREAM_TIMEOUTS", quick)
+    monkeypatch.setattr(capture, "STREAM_TIMEOUT", 0.5)
     with caplog.at_level(logging.WARNING), open_source(broadcast.uri) as source:
         before = read_until(source, 50)
         broadcast.stalled.set()
