@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -16,6 +18,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("browser") or item.get_closest_marker("arm"):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """No test writes into the user's cache, and no process that it starts. What was fetched is only read."""
+    from fastcam_runtime.user_cache import user_cache
+
+    folder = tmp_path_factory.mktemp("cache")
+    web = folder / "fastcam/web"
+    web.mkdir(parents=True)
+    for package in user_cache("web").glob("onnxruntime-web-*"):
+        (web / package.name).symlink_to(package)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder
 
 
 @pytest.fixture(scope="session")

@@ -20,9 +20,9 @@ OPTIONAL = {"picamera2", "fastcam_models"}
 
 ROOMS_BELOW = {
     "native": set[str](),
-    "prepared": {"native"},
+    "model": {"native"},
+    "prepared": {"model", "native"},
     "measure": {"model", "native", "prepared"},
-    "model": {"native", "prepared"},
     "detect": set[str](),
     "draw": {"detect", "model", "native"},
     "web": {"measure", "model"},

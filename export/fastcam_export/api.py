@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 from fastcam_runtime.contract import Metadata
-from fastcam_runtime.errors import closest, guarded
+from fastcam_runtime.errors import ModelError, closest, guarded
+from fastcam_runtime.prepared.preparing import prepare
 
 from .check import check
 from .deploy.deploying import deploy
@@ -17,7 +18,6 @@ from .errors import GraftError
 from .grafting import graft_branch
 from .load import load
 from .options import Options
-from .prepared.layout import prepare
 from .save.draft import Draft, check_target, draft, refuse_source
 from .save.interruption import temporary_folder
 
@@ -97,7 +97,11 @@ def export(
             result = replace(result, metadata=deploy(files.model, files.spare, result.metadata, wanted))
             files.replace(files.spare)
         if wanted.prepared:
-            result = replace(result, metadata=prepare(files.model, files.spare, result.metadata))
+            try:
+                prepared = prepare(files.model, files.spare, result.metadata)
+            except ModelError as error:
+                raise GraftError(str(error)) from error
+            result = replace(result, metadata=prepared)
             files.replace(files.spare)
         return replace(result, weights=files.publish())
 

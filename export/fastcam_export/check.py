@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime as ort
-from fastcam_runtime import native
-from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, LOVI, Metadata
+from fastcam_runtime.contract import LOVI, Metadata
 from fastcam_runtime.errors import first_line
-from fastcam_runtime.preprocess import Preprocessor
+from fastcam_runtime.model.feeds import random_feeds
+from fastcam_runtime.model.trial import TOLERANCE, Arrays, difference, run_once
 from fastcam_runtime.text import count
 
-from .analysis.feeds import make_feeds
 from .errors import GraftError
-
-TOLERANCE = 1e-5
-"""Largest relative difference that an original output may have. Usually there is none."""
-
-Arrays = Mapping[str, np.ndarray]
 
 
 def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> None:
@@ -36,10 +29,10 @@ def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> 
     wrong = _what_is_wrong(grafted)
     if wrong and not _what_is_wrong(original):
         raise GraftError(f"the grafted model is not valid ONNX: {wrong}")
-    before, feeds = run(original, "the original model", metadata, None)
-    after, _ = run(grafted, "the grafted model", metadata, feeds)
+    before, feeds = _run(original, "the original model", metadata, None)
+    after, _ = _run(grafted, "the grafted model", metadata, feeds)
     for name, expected in before.items():
-        compare(name, expected, after, "the graft")
+        _compare(name, expected, after)
     pictures = len(feeds[metadata.image.name])
     for name in metadata.outputs:
         if len(after[name]) != pictures:
@@ -58,17 +51,14 @@ def _what_is_wrong(model: Path | bytes) -> str:
     return ""
 
 
-def run(
-    model: Path | bytes, what: str, metadata: Metadata, feeds: Arrays | None, *, compiled: bool = False
-) -> tuple[Arrays, Arrays]:
-    """Run a model once on the CPU.
+def _run(model: Path | bytes, what: str, metadata: Metadata, feeds: Arrays | None) -> tuple[Arrays, Arrays]:
+    """Run a model once on the CPU, in standard operators.
 
     Args:
         model: A file, or its bytes.
         what: How an error calls the model.
         metadata: Names the image input, and how a picture is preprocessed.
         feeds: The inputs; None makes random ones.
-        compiled: Use the compiled kernels.
 
     Returns:
         The outputs and the inputs, by name.
@@ -78,65 +68,22 @@ def run(
     """
     options = ort.SessionOptions()
     options.log_severity_level = 4  # failures are raised, and reported below
-    if compiled:
-        native.register(options)
-    else:
-        # All fusions, but not the blocked memory layout, which would store every weight twice.
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    # All fusions, but not the blocked memory layout, which would store every weight twice.
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     source: Any = str(model) if isinstance(model, Path) else model
     try:
         session = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         if feeds is None:
-            feeds = _random_feeds(session.get_inputs(), metadata)
-        if any(value.name == CLASS_INPUT for value in session.get_inputs()):  # required
-            feeds = {**feeds, CLASS_INPUT: np.full(len(feeds[metadata.image.name]), ARGMAX, np.int64)}
-        names = [output.name for output in session.get_outputs()]
-        return dict(zip(names, session.run(names, feeds), strict=True)), feeds
+            feeds = random_feeds(session.get_inputs(), metadata)
+        return run_once(session, metadata, feeds), feeds
     except Exception as error:  # onnxruntime's errors have no public base class
         raise GraftError(f"{what} does not run in onnxruntime: {first_line(error)}") from error
 
 
-def _random_feeds(inputs: Sequence[Any], metadata: Metadata) -> Arrays:
-    random = np.random.default_rng(0)
-    image = metadata.image
-    declared = next((info.shape for info in inputs if info.name == image.name), ())
-    batch = declared[0] if declared and isinstance(declared[0], int) and declared[0] > 0 else 1
-    plane = (image.height, image.width)
-    tail = (image.channels, *plane) if image.layout == "NCHW" else (*plane, image.channels)
-
-    def fill(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
-        if dtype.kind == "f":
-            return random.standard_normal(shape).astype(dtype)
-        return random.integers(0, 255 if dtype == np.uint8 else 2, shape).astype(dtype)
-
-    feeds = make_feeds(inputs, image.name, (batch, *tail), fill)
-    # A network may accept only the range that its preprocessing gives, such as 0…1.
-    preprocess = Preprocessor(image, metadata.preprocess, dtype=feeds[image.name].dtype)
-    pictures = random.integers(0, 256, (batch, *plane, 3), np.uint8)
-    feeds[image.name] = np.concatenate([preprocess(picture)[0] for picture in pictures])
-    return feeds
-
-
-def compare(name: str, expected: Any, after: Arrays, cause: str) -> None:
-    """Refuse an output that is missing from `after`, or differs from `expected` by more than `TOLERANCE`.
-
-    Raises:
-        GraftError: Names the output and `cause`.
-    """
-    if name not in after:
-        raise GraftError(f"{cause} lost the output '{name}'")
-    if not isinstance(expected, np.ndarray):
-        return
-    # numpy tests only numbers for NaN, and an output may hold strings.
-    if np.array_equal(expected, after[name], equal_nan=expected.dtype.kind == "f"):
-        return
-    if expected.dtype.kind == "f" and expected.shape == after[name].shape:
-        difference = np.max(np.abs(expected.astype(np.float64) - after[name]))
-        relative = difference / max(float(np.max(np.abs(expected))), np.finfo(np.float32).tiny)
-        if relative <= TOLERANCE:
-            return
-        raise GraftError(f"{cause} changed the output '{name}' by {relative:.1e} of its range")
-    raise GraftError(f"{cause} changed the output '{name}'")
+def _compare(name: str, expected: Any, after: Arrays) -> None:
+    """Refuse an output that is missing from `after`, or differs from `expected`."""
+    if why := difference(name, expected, after):
+        raise GraftError(f"the graft {why}")
 
 
 def _check_map(name: str, values: np.ndarray) -> None:

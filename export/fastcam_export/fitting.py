@@ -10,9 +10,9 @@ import cv2
 import numpy as np
 import onnxruntime as ort
 from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
+from fastcam_runtime.model.feeds import make_feeds
 from fastcam_runtime.preprocess import Preprocessor
 
-from .analysis.feeds import make_feeds
 from .errors import GraftError
 
 _DTYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}

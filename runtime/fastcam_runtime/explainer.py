@@ -20,6 +20,8 @@ from .errors import FastcamError, ModelError, first_line
 from .explanation import DETECT, Explanation, InputTensor
 from .image import Array, Geometry, Image
 from .model.grafted import Model
+from .model.session import open_cut
+from .prepared.cache import open_cached
 from .preprocess import Preprocessor
 
 logger = logging.getLogger(__name__)
@@ -47,6 +49,7 @@ class Explainer:
         outputs: Words of `contract.OUTPUTS`; only these maps are computed. None: all that the file has.
         compiled: Use the compiled kernels where they were built.
         threshold: Which detections of a detector count.
+        cache: Keep the file as prepared for this device, for the next start; see `prepared.cache`.
 
     Raises:
         ModelError: The file is missing, damaged, was never grafted or lacks one of `outputs`.
@@ -68,10 +71,13 @@ class Explainer:
         *,
         compiled: bool = True,
         threshold: Threshold | None = None,
+        cache: bool = True,
     ) -> None:
         if not isinstance(path, str | os.PathLike):
             raise ModelError(f"the path of a model is a text or a Path, not {type(path).__name__}")
-        self._set_up(Model(Path(path), threads=threads, provider=provider, compiled=compiled), outputs)
+        opener = open_cached if cache else open_cut
+        model = Model(Path(path), threads=threads, provider=provider, compiled=compiled, opener=opener)
+        self._set_up(model, outputs)
         self.threshold = threshold or Threshold()
 
     @classmethod

@@ -11,12 +11,12 @@ import onnx
 import onnx_ir as ir
 import onnxruntime as ort
 from fastcam_runtime.errors import first_line
+from fastcam_runtime.model.feeds import make_feeds
 from fastcam_runtime.model.session import WEIGHTS_FOLDER
 
 from ..errors import GraftError
 from ..load.messages import external_tensors
 from .ends import Ends
-from .feeds import make_feeds
 from .inference import infer
 from .values import Dims, fixed_dims
 

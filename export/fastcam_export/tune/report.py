@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastcam_runtime.measure.conditions import describe as describe_conditions
+from fastcam_runtime.model import device
 from fastcam_runtime.model.session import count_threads
-from fastcam_runtime.prepared import device
 from fastcam_runtime.text import format_table
 
 from .forms import FUNCTIONS, INLINE, PREPARED

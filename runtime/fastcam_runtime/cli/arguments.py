@@ -86,6 +86,17 @@ def refuse_below_one(args: argparse.Namespace, *names: str) -> None:
             raise FastcamError(f"--{name} {value}: at least 1 is needed")
 
 
+def add_speed_switches(command: argparse._ActionsContainer) -> None:
+    """Add the switches that leave out what makes a file fast on this device."""
+    command.add_argument("--no-native", dest="compiled", action="store_false", help="no compiled kernels")
+    command.add_argument(
+        "--no-cache",
+        dest="cache",
+        action="store_false",
+        help="neither use nor keep the file as prepared for this device; see 'fastcam cache'",
+    )
+
+
 def add_analysis_options(command: argparse.ArgumentParser) -> None:
     """Add the options that say which tensors of the network to use."""
     command.add_argument(

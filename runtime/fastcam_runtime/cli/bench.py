@@ -17,6 +17,7 @@ from ..model.pruning import is_saliency_output
 from ..model.session import count_threads
 from ..text import format_table
 from ..web.browser import measure_in_browser
+from .arguments import add_speed_switches
 from .bench_tables import format_comparison, format_operators, write_csv
 from .output_paths import check_json_path, write_json
 
@@ -59,7 +60,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…"
     )
-    parser.add_argument("--no-native", dest="compiled", action="store_false", help="no compiled kernels")
+    add_speed_switches(parser)
     parser.add_argument("--web", action="store_true", help="in a browser without a window, in WebAssembly")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write everything, raw samples too, to FILE"
@@ -91,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
             check_json_path(path)
     if args.web:
         return _run_in_browser(args)
-    options = bench.BenchOptions(args.threads, args.provider, args.rounds, args.compiled)
+    options = bench.BenchOptions(args.threads, args.provider, args.rounds, args.compiled, args.cache)
     variants = bench.open_variants(args.model, args.baseline, options)
     if len(variants) == 1 and variants[0].name == "grafted":
         logger.info("%s: an ORT file cannot be cut; compare with --baseline PLAIN.ort", args.model)

@@ -10,14 +10,15 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import metadata
 from typing import NoReturn
 
 from .. import native
 from ..errors import FastcamError, guarded
+from ..model.device import package_version
 from ..sources.live_source import is_hanging
 from ..text import one_line, printable
 from . import bench as cli_bench
+from . import cache as cli_cache
 from . import completion as cli_completion
 from . import inspect as cli_inspect
 from . import run as cli_run
@@ -123,6 +124,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     cli_bench.add_parser(commands)
     cli_inspect.add_parser(commands)
     cli_web.add_parser(commands)
+    cli_cache.add_parser(commands)
     for name, text in _EXPORT_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
     helps = {choice.dest: choice.help or "" for choice in commands._choices_actions}
@@ -142,11 +144,7 @@ class _Version(argparse.Action):
     """Tells the version, and whether there are compiled kernels: without them maps take longer."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        try:
-            version = metadata.version("fastcam-edge")
-        except metadata.PackageNotFoundError:
-            version = "(not installed)"
-        print(f"fastcam {version}\n{native.status()}")
+        print(f"fastcam {package_version() or '(not installed)'}\n{native.status()}")
         parser.exit()
 
 

@@ -30,6 +30,8 @@ from ..live.metrics import LoopMetrics
 from ..live.report import RunReport
 from ..measure import system
 from ..model.grafted import Model
+from ..model.session import open_cut
+from ..prepared.cache import open_cached
 from ..sinks import open_sink
 from ..sinks.json_lines import STDOUT, JsonLines, check_lines_path
 from ..sinks.registry import KINDS as SINK_KINDS
@@ -40,7 +42,7 @@ from ..sources.live_source import interruptible
 from ..sources.ordered import PICTURES_PER_SECOND
 from ..sources.registry import KINDS as SOURCE_KINDS
 from ..uri_kinds import usage_lines
-from .arguments import parse_size, refuse_below_one
+from .arguments import add_speed_switches, parse_size, refuse_below_one
 from .box_options import add_box_options, only_classes, read_threshold
 from .keep_options import add_keep_options, keep_folder, keep_rules
 from .output_paths import check_json_path, refuse_overwriting
@@ -153,7 +155,7 @@ def add_parser(commands: Any) -> None:
     )
     speed.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
     speed.add_argument("--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…")
-    speed.add_argument("--no-native", dest="compiled", action="store_false", help="no compiled kernels")
+    add_speed_switches(speed)
     parser.add_argument(
         "--json",
         type=Path,
@@ -191,7 +193,10 @@ def run(args: argparse.Namespace) -> int:
     threshold = read_threshold(args)
     options = LoopOptions(args.every, args.smooth, args.frames, args.caption, args.legend)
     SourceOptions(args.size, args.fps, args.flip, args.loop)  # refuses what is out of range, before a load
-    model = Model(args.model, threads=args.threads, provider=args.provider, compiled=args.compiled)
+    opener = open_cached if args.cache else open_cut
+    model = Model(
+        args.model, threads=args.threads, provider=args.provider, compiled=args.compiled, opener=opener
+    )
     shown = output_of(args.view, model, of_class=args.class_choice is not None)
     explainer = Explainer.of(model, [shown])
     explainer.threshold = only_classes(threshold, args.classes, explainer)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from datetime import datetime, timezone
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ..model.device import package_version
 from . import thermal
 
 _GOVERNOR = "devices/system/cpu/cpu0/cpufreq/scaling_governor"
@@ -17,7 +17,7 @@ _GOVERNOR = "devices/system/cpu/cpu0/cpufreq/scaling_governor"
 def conditions(system: Path = thermal.SYSTEM) -> dict[str, Any]:
     """Version, date and state of the device now, in plain types; None where the system does not tell."""
     return {
-        "version": version(),
+        "version": package_version(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "cores": os.cpu_count(),
         "governor": governor(system),
@@ -25,14 +25,6 @@ def conditions(system: Path = thermal.SYSTEM) -> dict[str, Any]:
         "throttled": thermal.throttled(system),
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
-
-
-def version() -> str:
-    """The version of fastcam-edge; empty if it is not installed."""
-    try:
-        return metadata.version("fastcam-edge")
-    except metadata.PackageNotFoundError:
-        return ""
 
 
 def governor(system: Path = thermal.SYSTEM) -> str | None:

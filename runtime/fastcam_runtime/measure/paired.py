@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +17,11 @@ from ..errors import FastcamError, ModelError, first_line
 from ..image import Array
 from ..model import providers
 from ..model.file import is_ort, summarize_file
-from ..model.kernels import describe_kernels
 from ..model.ort_format import summarize_ort
 from ..model.pruning import cut_file
-from ..model.session import open_session
+from ..model.session import describe_form, open_cut, open_session
+from ..prepared.cache import open_cached
+from ..prepared.fingerprint import sha256
 from . import system
 from .conditions import conditions
 
@@ -120,6 +121,8 @@ class BenchOptions:
     provider: str = "auto"
     rounds: int = 100
     compiled: bool = True
+    cache: bool = False
+    """Measure a grafted file as it is run by default: prepared for this device, from the cache."""
 
     def __post_init__(self) -> None:
         if self.rounds < MIN_ROUNDS:
@@ -138,11 +141,12 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
         ModelError: A file cannot be run.
         FastcamError: The two files do not take the same input.
     """
+    opener = open_cached if options.cache else open_cut
     if providers.choose(options.provider)[0] == providers.CPU:
-        # The first session also starts onnxruntime and loads the kernels, which is not part of a file's load.
-        # An accelerator may compile for minutes, so there it is left out.
-        open_session(model, threads=options.threads, provider="cpu", compiled=options.compiled)
-    measured = open_variant("grafted", model, options)
+        # The first session also starts onnxruntime and loads the kernels, which is not part of a file's load;
+        # nor is preparing the file. An accelerator may compile for minutes, so there it is left out.
+        opener(model, threads=options.threads, provider="cpu", compiled=options.compiled)
+    measured = open_variant("grafted", model, options, opener=opener)
     if METADATA_KEY not in measured.session.get_modelmeta().custom_metadata_map:
         measured.name = "model"
     if baseline is not None:
@@ -162,16 +166,22 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
     return [plain, measured]
 
 
-def open_variant(name: str, path: Path, options: BenchOptions, data: bytes | None = None) -> Variant:
+def open_variant(
+    name: str,
+    path: Path,
+    options: BenchOptions,
+    data: bytes | None = None,
+    *,
+    opener: Callable[..., ort.InferenceSession] | None = None,
+) -> Variant:
     """One variant: the file at `path`, or `data` cut out of it, with random numbers for its inputs.
 
     Raises:
         ModelError: It cannot be run.
     """
+    opened = functools.partial(open_session, data=data) if opener is None else opener
     started = time.perf_counter()
-    session = open_session(
-        path, data=data, threads=options.threads, provider=options.provider, compiled=options.compiled
-    )
+    session = opened(path, threads=options.threads, provider=options.provider, compiled=options.compiled)
     load_ms = 1e3 * (time.perf_counter() - started)
     feed = _feed(session, path)
     try:
@@ -208,7 +218,7 @@ def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]
         "cpu": system.cpu_name(),
         "provider": provider,
         "threads": session.get_session_options().intra_op_num_threads,
-        "kernels": describe_kernels(file, compiled=options.compiled, on_cpu=provider == providers.CPU),
+        "kernels": describe_form(session, file, compiled=options.compiled),
         "versions": system.versions(),
         "conditions": conditions(),
         "rounds": options.rounds,
@@ -220,7 +230,7 @@ def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]
             {
                 "name": variant.name,
                 "file": str(variant.path),
-                "sha256": _sha256(variant.path),
+                "sha256": sha256(variant.path),
                 "inputs": {name: list(tensor.shape) for name, tensor in variant.feed.items()},
                 "outputs": [output.name for output in variant.session.get_outputs()],
                 "load_ms": variant.load_ms,
@@ -272,11 +282,3 @@ def _words(session: ort.InferenceSession) -> str:
     return " and ".join(
         f"{'×'.join(str(size or '?') for size in value.shape)} {value.type}" for value in inputs
     )
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..contract import METADATA_KEY, ImageInput, Metadata, Preprocess, Provenance, TapInfo
-from ..prepared import device
 from ..text import count, left_table, one_line
+from . import device
 from .file import Summary
 from .kernels import describe_kernels
 

@@ -11,16 +11,17 @@ from typing import TypeVar
 
 from ..contract import DOMAIN
 from ..errors import ModelError, closest
+from .nodes import NODE_OPERATOR
 from .protobuf import BYTES, Field, fields, text_of
 
 # Field numbers of onnx.proto.
-MODEL_GRAPH, _MODEL_METADATA, _MODEL_FUNCTION = 7, 14, 25
+MODEL_GRAPH, MODEL_METADATA, _MODEL_FUNCTION = 7, 14, 25
 _FUNCTION_NAME, _FUNCTION_DOMAIN = 1, 10
 GRAPH_NODE, GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_OUTPUT = 1, 5, 11, 12
-_NODE_OPERATOR = 4
-_TENSOR_EXTERNAL = 13
+TENSOR_EXTERNAL = 13
+TENSOR_DIMS, TENSOR_NAME = 1, 8
 VALUE_NAME = 1
-_ENTRY_KEY, _ENTRY_VALUE = 1, 2
+ENTRY_KEY, ENTRY_VALUE = 1, 2
 
 _FIRST_BYTE = b"\x08"
 """Every model has an `ir_version`, and every writer puts it first."""
@@ -66,8 +67,8 @@ def summarize(model: bytes | memoryview) -> Summary:
     for field in fields(memoryview(model)):
         if field.number == MODEL_GRAPH and field.wire == BYTES:
             graph += fields(field.value)
-        elif field.number == _MODEL_METADATA:
-            metadata[text_of(field.value, _ENTRY_KEY)] = text_of(field.value, _ENTRY_VALUE)
+        elif field.number == MODEL_METADATA:
+            metadata[text_of(field.value, ENTRY_KEY)] = text_of(field.value, ENTRY_VALUE)
         elif field.number == _MODEL_FUNCTION and text_of(field.value, _FUNCTION_DOMAIN) == DOMAIN:
             functions.append(text_of(field.value, _FUNCTION_NAME))
     if not graph:
@@ -75,15 +76,15 @@ def summarize(model: bytes | memoryview) -> Summary:
     outputs = tuple(text_of(field.value, VALUE_NAME) for field in graph if field.number == GRAPH_OUTPUT)
     stored = (_stored_in(field.value) for field in graph if field.number == GRAPH_INITIALIZER)
     weights = tuple(dict.fromkeys(filter(None, stored)))
-    operators = {text_of(field.value, _NODE_OPERATOR) for field in graph if field.number == GRAPH_NODE}
+    operators = {text_of(field.value, NODE_OPERATOR) for field in graph if field.number == GRAPH_NODE}
     quantized = any(_QUANTIZED.search(operator) for operator in operators)
     return Summary(outputs, metadata, tuple(functions), weights, quantized)
 
 
 def _stored_in(tensor: memoryview) -> str:
     """The file beside the model that holds a tensor; empty if the model holds it itself."""
-    entries = (field.value for field in fields(tensor) if field.number == _TENSOR_EXTERNAL)
-    places = (text_of(entry, _ENTRY_VALUE) for entry in entries if text_of(entry, _ENTRY_KEY) == "location")
+    entries = (field.value for field in fields(tensor) if field.number == TENSOR_EXTERNAL)
+    places = (text_of(entry, ENTRY_VALUE) for entry in entries if text_of(entry, ENTRY_KEY) == "location")
     return next(places, "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +17,8 @@ from .. import contract
 from ..errors import ModelError
 from .file import Summary, is_ort, summarize_file
 from .ort_format import summarize_ort
-from .pruning import cut_file, is_saliency_output
-from .session import describe, open_session
+from .pruning import is_saliency_output
+from .session import describe, open_cut
 
 MAX_SESSIONS = 3
 """Sessions kept per model: each holds the weights once more."""
@@ -49,18 +49,26 @@ class Model:
         threads: Threads that share one operator; None for the default.
         provider: A name of `providers.NAMES`, or `auto`.
         compiled: Use the compiled kernels where they were built.
+        opener: How a session is opened: `open_cut`, or one that keeps what it made for the next start.
 
     Raises:
         ModelError: The file is missing, damaged, or was never grafted.
     """
 
     def __init__(
-        self, path: Path, *, threads: int | None = None, provider: str = "auto", compiled: bool = True
+        self,
+        path: Path,
+        *,
+        threads: int | None = None,
+        provider: str = "auto",
+        compiled: bool = True,
+        opener: Callable[..., ort.InferenceSession] = open_cut,
     ) -> None:
         self.path = path
         self._threads = threads
         self._provider = provider
         self._compiled = compiled
+        self._opener = opener
         self.can_be_cut = not is_ort(path)
         """Whether maps that are not wanted cost nothing: only an ONNX file can be cut, an ORT file cannot."""
         self._sessions: dict[frozenset[str], ort.InferenceSession] = {}
@@ -123,7 +131,7 @@ class Model:
             if session is None:
                 while len(self._sessions) >= MAX_SESSIONS:
                     del self._sessions[next(iter(self._sessions))]
-                session = self._open(None if key == frozenset(self.maps) else cut_file(self.path, key))
+                session = self._open(None if key == frozenset(self.maps) else key)
                 release_memory()
             self._sessions[key] = session  # the last used is the last to go
             self._used[key] = time.monotonic()
@@ -167,10 +175,10 @@ class Model:
         self._sessions[frozenset(filter(is_saliency_output, file.outputs))] = session
         return file
 
-    def _open(self, data: bytes | None = None) -> ort.InferenceSession:
-        """A session for the whole file, or for `data` cut out of it."""
-        return open_session(
-            self.path, data=data, threads=self._threads, provider=self._provider, compiled=self._compiled
+    def _open(self, maps: frozenset[str] | None = None) -> ort.InferenceSession:
+        """A session for these maps, or for all."""
+        return self._opener(
+            self.path, maps, threads=self._threads, provider=self._provider, compiled=self._compiled
         )
 
 

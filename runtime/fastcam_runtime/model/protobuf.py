@@ -66,6 +66,36 @@ def text_of(message: memoryview, number: int) -> str:
     return ""
 
 
+def integers(message: memoryview, number: int) -> list[int]:
+    """The integers in field `number` of a message, one per field or packed into one; empty if it has none.
+
+    Raises:
+        ModelError: The field holds something else.
+    """
+    found: list[int] = []
+    for field in fields(message):
+        if field.number != number:
+            continue
+        if field.wire not in (VARINT, BYTES):
+            raise ModelError("not an ONNX model, or damaged: a number is not an integer")
+        at = 0
+        while at < len(field.value):
+            value, at = _read_varint(field.value, at)
+            found.append(value - (1 << 64) if value >> 63 else value)
+    return found
+
+
+def text_field(number: int, content: str | bytes) -> bytes:
+    """A whole field with a text, or with a message."""
+    data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+    return field_header(number, len(data)) + data
+
+
+def integer_field(number: int, value: int) -> bytes:
+    """A whole field with an integer of 0 or more."""
+    return _varint(number << 3 | VARINT) + _varint(value)
+
+
 def field_header(number: int, size: int) -> bytes:
     """What stands before a length-delimited field of `size` bytes."""
     return _varint(number << 3 | BYTES) + _varint(size)

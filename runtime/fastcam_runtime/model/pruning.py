@@ -7,7 +7,6 @@ that needs one map of five, is only cheap in a file without the rest.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..contract import (
@@ -18,7 +17,6 @@ from ..contract import (
     MAP,
     MAP_BYTES,
     MAP_RGBA,
-    NODE_PREFIX,
     NONCLASS,
     SCALE_PREFIX,
 )
@@ -29,16 +27,15 @@ from .file import (
     GRAPH_NODE,
     GRAPH_OUTPUT,
     MODEL_GRAPH,
+    TENSOR_NAME,
     VALUE_NAME,
     from_file,
 )
+from .nodes import Node
 from .protobuf import BYTES, Field, field_header, fields, text_of
 
-# Field numbers of onnx.proto.
 _GRAPH_VALUE_INFO = 13
-_NODE_INPUT, _NODE_OUTPUT, _NODE_NAME, _NODE_ATTRIBUTE = 1, 2, 3, 5
-_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS = 6, 11
-_TENSOR_NAME = 8
+"""A field number of onnx.proto."""
 
 
 def is_saliency_output(name: str) -> bool:
@@ -78,57 +75,17 @@ def cut_file(path: Path, keep: Collection[str] = ()) -> bytes:
     return from_file(path, lambda model: cut(model, keep))
 
 
-@dataclass(frozen=True)
-class _Node:
-    name: str
-    inputs: frozenset[str]
-    """The values it reads, also in its subgraphs."""
-    outputs: frozenset[str]
-
-    @property
-    def grafted(self) -> bool:
-        return self.name.startswith(NODE_PREFIX)
-
-    @classmethod
-    def read(cls, data: memoryview) -> _Node:
-        name, inputs, outputs = "", set[str](), set[str]()
-        for field in fields(data):
-            if field.number == _NODE_INPUT:
-                inputs.add(field.text)
-            elif field.number == _NODE_OUTPUT:
-                outputs.add(field.text)
-            elif field.number == _NODE_NAME:
-                name = field.text
-            elif field.number == _NODE_ATTRIBUTE:
-                inputs |= _read_by_subgraphs(field.value)
-        return cls(name, frozenset(inputs - {""}), frozenset(outputs - {""}))
-
-
-def _read_by_subgraphs(attribute: memoryview) -> set[str]:
-    """Every name that the bodies in an attribute read: a superset of what they take from outside."""
-    names: set[str] = set()
-    for field in fields(attribute):
-        if field.number not in (_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS) or field.wire != BYTES:
-            continue
-        for part in fields(field.value):
-            if part.number == GRAPH_NODE:
-                names |= _Node.read(part.value).inputs
-            elif part.number == GRAPH_OUTPUT:
-                names.add(text_of(part.value, VALUE_NAME))
-    return names
-
-
 def _cut_graph(graph: memoryview, keep: frozenset[str]) -> list[memoryview]:
     """The fields of the graph that stay, in their order."""
     parts = list(fields(graph))
-    nodes = {i: _Node.read(part.value) for i, part in enumerate(parts) if part.number == GRAPH_NODE}
+    nodes = {i: Node.read(part.value) for i, part in enumerate(parts) if part.number == GRAPH_NODE}
     outputs = {text_of(part.value, VALUE_NAME) for part in parts if part.number == GRAPH_OUTPUT}
     dropped = {name for name in outputs if is_saliency_output(name) and name not in keep}
     needed = _needed(list(nodes.values()), outputs - dropped)
     gone = {i for i, node in nodes.items() if node.grafted and needed.isdisjoint(node.outputs)}
     # Only what a dropped node used can have become useless; everything else belongs to the network.
-    touched = {CLASS_INPUT}.union(*(nodes[i].inputs | nodes[i].outputs for i in gone))
-    useless = touched - (outputs - dropped).union(*(n.inputs for i, n in nodes.items() if i not in gone))
+    touched = {CLASS_INPUT}.union(*({*nodes[i].reads, *nodes[i].outputs} for i in gone))
+    useless = touched - (outputs - dropped).union(*(n.reads for i, n in nodes.items() if i not in gone))
 
     def stays(index: int, part: Field) -> bool:
         if part.number == GRAPH_NODE:
@@ -136,7 +93,7 @@ def _cut_graph(graph: memoryview, keep: frozenset[str]) -> list[memoryview]:
         if part.number == GRAPH_OUTPUT:
             return text_of(part.value, VALUE_NAME) not in dropped
         if part.number == GRAPH_INITIALIZER:
-            return text_of(part.value, _TENSOR_NAME) not in useless
+            return text_of(part.value, TENSOR_NAME) not in useless
         if part.number == _GRAPH_VALUE_INFO:
             return text_of(part.value, VALUE_NAME) not in useless
         if part.number == GRAPH_INPUT:
@@ -146,14 +103,14 @@ def _cut_graph(graph: memoryview, keep: frozenset[str]) -> list[memoryview]:
     return [part.whole for index, part in enumerate(parts) if stays(index, part)]
 
 
-def _needed(nodes: list[_Node], outputs: set[str]) -> set[str]:
+def _needed(nodes: list[Node], outputs: set[str]) -> set[str]:
     """The values that the kept outputs and the network's own nodes need, walking backwards."""
     producer = {output: node for node in nodes for output in node.outputs}
-    waiting = outputs.union(*(node.inputs for node in nodes if not node.grafted))
+    waiting = outputs.union(*(node.reads for node in nodes if not node.grafted))
     needed: set[str] = set()
     while waiting:
         name = waiting.pop()
         needed.add(name)
         if name in producer:
-            waiting |= producer[name].inputs - needed
+            waiting |= producer[name].reads - needed
     return needed

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import onnxruntime as ort
 
 from .. import native
+from ..contract import METADATA_KEY, Metadata
 from ..errors import ModelError, first_line
-from ..prepared import device
 from ..text import count
-from . import providers
+from . import device, providers
 from .file import Summary, is_ort, map_model, summarize_file
 from .kernels import describe_kernels
+from .pruning import cut_file
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +55,7 @@ def open_session(
     provider: str = "auto",
     compiled: bool = True,
     profile: Path | None = None,
+    optimized: Path | None = None,
 ) -> ort.InferenceSession:
     """A session for the file at `path`, or for `data` cut out of it (external weights lie beside `path`).
 
@@ -65,6 +68,7 @@ def open_session(
         provider: A name of `providers.NAMES`, or `auto`.
         compiled: Use the compiled kernels where they were built.
         profile: Where the session's profile goes when it ends; onnxruntime adds the date and a suffix.
+        optimized: Where onnxruntime saves the model as it optimised it for the CPU.
 
     Raises:
         ModelError: The file is missing, unreadable or not a model that onnxruntime can run.
@@ -81,6 +85,8 @@ def open_session(
             return session
         logger.warning("%s did not start; the CPU runs instead", providers.short_name(chosen[0]))
     options = _options(path, data, threads, profile)
+    if optimized is not None:
+        options.optimized_model_filepath = str(optimized)
     if compiled:
         native.register(options)
     try:
@@ -92,6 +98,19 @@ def open_session(
         raise ModelError(f"{path}: onnxruntime cannot run it: {first_line(error)}") from error
     device.check(path, _metadata(path, session), compiled=compiled, provider_is_cpu=True)
     return session
+
+
+def open_cut(
+    path: Path,
+    maps: Collection[str] | None = None,
+    *,
+    threads: int | None = None,
+    provider: str = "auto",
+    compiled: bool = True,
+) -> ort.InferenceSession:
+    """A session that computes only these saliency outputs of a file; None for all. See `open_session`."""
+    data = None if maps is None else cut_file(path, maps)
+    return open_session(path, data=data, threads=threads, provider=provider, compiled=compiled)
 
 
 def _metadata(path: Path, session: ort.InferenceSession | None) -> dict[str, str]:
@@ -158,9 +177,17 @@ def _check_threads(threads: int | None) -> None:
 def describe(session: ort.InferenceSession, path: Path, file: Summary, *, compiled: bool) -> str:
     """One line: which file runs where, on how many threads, and what computes its maps."""
     options: Any = session.get_session_options()
-    provider = session.get_providers()[0]
-    line = f"{path.name} on {providers.short_name(provider)}, {count_threads(options.intra_op_num_threads)}"
-    return f"{line}, {describe_kernels(file, compiled=compiled, on_cpu=provider == providers.CPU)}"
+    provider = providers.short_name(session.get_providers()[0])
+    threads = count_threads(options.intra_op_num_threads)
+    return f"{path.name} on {provider}, {threads}, {describe_form(session, file, compiled=compiled)}"
+
+
+def describe_form(session: ort.InferenceSession, file: Summary, *, compiled: bool) -> str:
+    """What computes the maps of a file in this session, and whether it was prepared for this device."""
+    kernels = describe_kernels(file, compiled=compiled, on_cpu=session.get_providers()[0] == providers.CPU)
+    text = session.get_modelmeta().custom_metadata_map.get(METADATA_KEY)
+    prepared = text is not None and Metadata.from_json(text).prepared
+    return f"{kernels}, prepared for this device" if prepared else kernels
 
 
 def count_threads(threads: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import FastcamError
-from .ort_web import cache_folder
+from ..user_cache import user_cache
 
 _DAYS = 365
 
@@ -31,7 +31,7 @@ def self_signed(addresses: tuple[str, ...]) -> Certificate:
     openssl = shutil.which("openssl")
     if openssl is None:
         raise FastcamError("--https needs openssl for a certificate, or your own one: --cert FILE --key FILE")
-    folder = cache_folder() / "certificate"
+    folder = user_cache("web") / "certificate"
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     stem = "-".join(address.replace(":", "_") for address in addresses)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 import subprocess
 import tarfile
@@ -15,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from ..errors import FastcamError
+from ..user_cache import user_cache
 from .assets import ort_version
 
 logger = logging.getLogger(__name__)
@@ -50,16 +50,10 @@ def find_ort_web(given: Path | None = None) -> Path:
         package = folder / "node_modules" / PACKAGE
         if package.is_dir() and _version(package) == version:
             return _check(package, version)
-    cached = cache_folder() / f"{PACKAGE}-{version}"
+    cached = user_cache("web") / f"{PACKAGE}-{version}"
     if not cached.is_dir():
         _fetch(version, cached)
     return _check(cached, version)
-
-
-def cache_folder() -> Path:
-    """Where fetched files are kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "fastcam" / "web"
 
 
 def _check(folder: Path, version: str) -> Path:

@@ -18,7 +18,7 @@ from fastcam_export.method.lovi import lovi
 from fastcam_export.method.normalize import normalize
 from fastcam_export.method.statistics import statistic
 from fastcam_runtime import native
-from fastcam_runtime.prepared.device import block as native_block
+from fastcam_runtime.model.device import block as native_block
 from support.compiled import compiled_session, feed, node_model
 from support.networks import small_cnn
 from support.oracle import method

@@ -11,7 +11,7 @@ from threading import Thread
 import numpy as np
 import pytest
 from fastcam_runtime import native
-from fastcam_runtime.prepared.device import block as native_block
+from fastcam_runtime.model.device import block as native_block
 from support.compiled import compiled_session, feed, node_model
 
 pytestmark = pytest.mark.skipif(native.library_path() is None, reason=native.status())

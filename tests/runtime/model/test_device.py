@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fastcam_runtime import native
-from fastcam_runtime.prepared import device as preparation
+from fastcam_runtime.model import device as preparation
 
 ELSEWHERE = "onnxruntime 0.1 on an abacus"
 

@@ -9,9 +9,9 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import cv2
 import numpy as np
@@ -20,15 +20,16 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import export, graft
 from fastcam_export.errors import GraftError
-from fastcam_export.prepared import layout as prepare
-from fastcam_export.prepared.layout import _optimize
 from fastcam_runtime import Explainer, native
 from fastcam_runtime.cli.main import main
 from fastcam_runtime.contract import METADATA_KEY, NODE_PREFIX, Metadata
 from fastcam_runtime.errors import ModelError
+from fastcam_runtime.model import device as preparation
 from fastcam_runtime.model.pruning import cut_file
 from fastcam_runtime.model.session import open_session
-from fastcam_runtime.prepared import device as preparation
+from fastcam_runtime.prepared import preparing
+from fastcam_runtime.prepared.layout import read_in_place
+from fastcam_runtime.prepared.preparing import optimize
 from support.networks import small_cnn
 from support.paths import ROOT
 from support.profiled import nodes_run
@@ -231,16 +232,15 @@ def test_what_cannot_be_prepared_is_said(tmp_path: Path, options: dict[str, obje
 
 
 def test_another_result_is_blamed_on_the_preparation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arrange = prepare._arrange
-
-    def damaging(graph: onnx.GraphProto, maps: Collection[str]) -> None:
-        arrange(graph, maps)
-        for tensor in graph.initializer:
+    def damaging(*given: Any) -> list[bytes]:
+        proto = onnx.load_from_string(b"".join(read_in_place(*given) or ()))
+        for tensor in proto.graph.initializer:
             if tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) == 4:
                 doubled = 2 * onnx.numpy_helper.to_array(tensor)
                 tensor.CopyFrom(onnx.numpy_helper.from_array(doubled, tensor.name))
+        return [proto.SerializeToString()]
 
-    monkeypatch.setattr(prepare, "_arrange", damaging)
+    monkeypatch.setattr(preparing, "read_in_place", damaging)
     message = r"cannot be prepared: the preparation changed the output 'logits' by "
     with pytest.raises(GraftError, match=message):
         export(wide_cnn(), tmp_path / "m.onnx", prepared=True)
@@ -257,8 +257,8 @@ def test_a_disk_that_is_full_is_called_so(
     grafted = tmp_path / "grafted.onnx"
     onnx.save(graft(wide_cnn()), grafted)
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
-    with pytest.raises((OSError, GraftError), match=message):
-        _optimize(grafted, Path("/dev/full"))
+    with pytest.raises((OSError, ModelError), match=message):
+        optimize(grafted, Path("/dev/full"))
 
 
 def test_inspect_says_what_it_was_prepared_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,12 @@
-"""Files that `fastcam export --prepared` laid out for one kind of processor: where they may run."""
+"""The device as far as prepared files depend on it: where they may run."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import platform
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 
 import onnxruntime as ort
@@ -13,6 +15,8 @@ from .. import native
 from ..contract import METADATA_KEY, Metadata
 from ..errors import ModelError
 
+_PROCESSOR = ("model name", "flags", "Features", "CPU implementer", "CPU part", "CPU variant")
+"""What /proc/cpuinfo calls them, on x86 and on ARM."""
 AGAIN = "make it again on this device: fastcam export … --prepared"
 
 
@@ -30,19 +34,39 @@ def here() -> str:
     return f"onnxruntime {ort.__version__} on {platform.machine()}{layout}"
 
 
-def check(path: Path, metadata: Mapping[str, str], *, compiled: bool, provider_is_cpu: bool) -> None:
+@functools.cache
+def processor() -> str:
+    """What the system tells of the first core: its name and what it can do; empty where it tells nothing."""
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
+            lines = itertools.takewhile(str.strip, file)  # up to the second core
+            known = dict(line.split(":", 1) for line in lines if ":" in line)
+    except OSError:
+        return platform.processor()
+    return " ".join(known[key].strip() for key in sorted(known) if key.strip() in _PROCESSOR)
+
+
+def package_version() -> str:
+    """The version of fastcam-edge; empty if it is not installed."""
+    try:
+        return metadata.version("fastcam-edge")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def check(path: Path, file_metadata: Mapping[str, str], *, compiled: bool, provider_is_cpu: bool) -> None:
     """Refuse a file that was prepared for another device, or for kernels that are not to be used.
 
     Args:
         path: The file.
-        metadata: All of its metadata.
+        file_metadata: All of its metadata.
         compiled: Whether compiled kernels are wanted.
         provider_is_cpu: Whether the CPU runs the network.
 
     Raises:
         ModelError: The file cannot run here, or its metadata are damaged.
     """
-    text = metadata.get(METADATA_KEY)
+    text = file_metadata.get(METADATA_KEY)
     prepared = "" if text is None else Metadata.of_file(path, text).prepared
     if why := refusal(prepared, compiled=compiled, provider_is_cpu=provider_is_cpu):
         raise ModelError(f"{path}: {why}")

@@ -1,1 +1,0 @@
-"""Prepared files: for one kind of processor and one release of onnxruntime."""

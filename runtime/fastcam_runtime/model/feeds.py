@@ -1,0 +1,67 @@
+"""Inputs for a trial run of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..contract import Metadata
+from ..preprocess import Preprocessor
+
+Fill = Callable[[Sequence[int], np.dtype[Any]], np.ndarray]
+
+_NUMPY = {"float": "float32", "double": "float64", "string": "object"}
+"""The types that onnxruntime and numpy call by different names."""
+
+
+def make_feeds(inputs: Sequence[Any], image: str, shape: Sequence[int], fill: Fill) -> dict[str, np.ndarray]:
+    """A value for every input of a session.
+
+    Args:
+        inputs: The result of `session.get_inputs()`.
+        image: The name of the picture's input.
+        shape: The picture's shape. Dimensions of other inputs with the name of one of the picture's get its
+            size; every other free dimension is 1.
+        fill: Makes an array of this shape and type.
+    """
+    declared = next((info.shape for info in inputs if info.name == image), ())
+    named = {dim: size for dim, size in zip(declared, shape, strict=False) if isinstance(dim, str)}
+    feeds = {}
+    for info in inputs:
+        own = [dim if isinstance(dim, int) and dim > 0 else named.get(dim, 1) for dim in info.shape]
+        sizes = shape if info.name == image else own
+        kind = info.type.removeprefix("tensor(").removesuffix(")")
+        dtype = np.dtype(_NUMPY.get(kind, kind))
+        feeds[info.name] = fill(sizes, dtype) if dtype != np.object_ else np.full(sizes, "", dtype)
+    return feeds
+
+
+def random_feeds(inputs: Sequence[Any], metadata: Metadata) -> dict[str, np.ndarray]:
+    """A random picture as the file's preprocessing makes it, and random values for all other inputs.
+
+    Always the same ones: two files given them can be compared.
+
+    Args:
+        inputs: The result of `session.get_inputs()`.
+        metadata: Names the image input, and how a picture is preprocessed.
+    """
+    random = np.random.default_rng(0)
+    image = metadata.image
+    declared = next((info.shape for info in inputs if info.name == image.name), ())
+    batch = declared[0] if declared and isinstance(declared[0], int) and declared[0] > 0 else 1
+    plane = (image.height, image.width)
+    tail = (image.channels, *plane) if image.layout == "NCHW" else (*plane, image.channels)
+
+    def fill(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
+        if dtype.kind == "f":
+            return random.standard_normal(shape).astype(dtype)
+        return random.integers(0, 255 if dtype == np.uint8 else 2, shape).astype(dtype)
+
+    feeds = make_feeds(inputs, image.name, (batch, *tail), fill)
+    # A network may accept only the range that its preprocessing gives, such as 0…1.
+    preprocess = Preprocessor(image, metadata.preprocess, dtype=feeds[image.name].dtype)
+    pictures = random.integers(0, 256, (batch, *plane, 3), np.uint8)
+    feeds[image.name] = np.concatenate([preprocess(picture)[0] for picture in pictures])
+    return feeds

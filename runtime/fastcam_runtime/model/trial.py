@@ -1,0 +1,54 @@
+"""Run two forms of a model on the same inputs, and say where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+
+from ..contract import ARGMAX, CLASS_INPUT, Metadata
+
+TOLERANCE = 1e-5
+"""Largest relative difference that counts as none. Usually outputs are equal."""
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def run_once(session: ort.InferenceSession, metadata: Metadata, feeds: Arrays) -> Arrays:
+    """All outputs of a session by name; where a class must be chosen, that with the highest score.
+
+    Args:
+        session: The session.
+        metadata: Names the image input.
+        feeds: The inputs but for the class.
+    """
+    if any(value.name == CLASS_INPUT for value in session.get_inputs()):  # required
+        feeds = {**feeds, CLASS_INPUT: np.full(len(feeds[metadata.image.name]), ARGMAX, np.int64)}
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, feeds), strict=True))
+
+
+def difference(name: str, expected: Any, after: Arrays) -> str:
+    """What happened to an output, as the end of a sentence: `changed the output 'x'`; empty if nothing did.
+
+    Args:
+        name: The output.
+        expected: Its value before.
+        after: All outputs now.
+    """
+    if name not in after:
+        return f"lost the output '{name}'"
+    if not isinstance(expected, np.ndarray):
+        return ""
+    # numpy tests only numbers for NaN, and an output may hold strings.
+    if np.array_equal(expected, after[name], equal_nan=expected.dtype.kind == "f"):
+        return ""
+    if expected.dtype.kind == "f" and expected.shape == after[name].shape:
+        largest = np.max(np.abs(expected.astype(np.float64) - after[name]))
+        relative = largest / max(float(np.max(np.abs(expected))), np.finfo(np.float32).tiny)
+        if relative <= TOLERANCE:
+            return ""
+        return f"changed the output '{name}' by {relative:.1e} of its range"
+    return f"changed the output '{name}'"

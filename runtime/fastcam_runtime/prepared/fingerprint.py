@@ -1,0 +1,72 @@
+"""The content of a file as one short text, without reading the file again at every start."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from ..model.file import summarize_file
+
+_SETTLED = 2.0
+"""Seconds after which a change of a file shows in its times; younger ones are read again."""
+
+
+def stamp(path: Path) -> str:
+    """Size, times and place of a file: whoever writes to it changes this.
+
+    Raises:
+        OSError: There is no such file.
+    """
+    state = path.stat()
+    return f"{state.st_size}-{state.st_mtime_ns}-{state.st_ctime_ns}-{state.st_ino}-{state.st_dev}"
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file's content."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def content_hash(path: Path, notes: Path) -> str:
+    """The SHA-256 of a model with the files that have its weights.
+
+    It is noted in a file of the folder `notes` together with the stamps of what was read; as long as these
+    are the same, nothing is read again.
+
+    Raises:
+        ModelError: It is not an ONNX model.
+        OSError: It cannot be read.
+    """
+    place = path.resolve()
+    note = notes / f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:32]}.json"
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        known = json.loads(note.read_text())
+        if all(stamp(place.parent / name) == seen for name, seen in known["stamps"].items()):
+            return str(known["sha256"])
+    files = [place.name, *summarize_file(place).weights]
+    stamps = {name: stamp(place.parent / name) for name in files}
+    each = [sha256(place.parent / name) for name in files]
+    found = each[0] if len(each) == 1 else hashlib.sha256("".join(each).encode()).hexdigest()
+    newest = max((place.parent / name).stat().st_ctime for name in files)
+    if time.time() - newest > _SETTLED:
+        _write(note, json.dumps({"stamps": stamps, "sha256": found}))
+    return found
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a note whole, or not at all: without it the file is only read once more."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            part.write_text(text)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
