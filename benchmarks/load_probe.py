@@ -1,6 +1,6 @@
 """What it takes to open a file and run it: time and memory, in a process of its own, as a program meets it.
 
-    python -m benchmarks.load_probe FILE --size 224 [--native] [--clock cpu]
+    python -m benchmarks.load_probe FILE --size 224 [--native] [--cached] [--clock cpu]
 
 In a process that opened other files before, both would depend on the memory that those left behind.
 """
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fastcam_runtime.model.session import open_session
+from fastcam_runtime.model.session import open_cut
+from fastcam_runtime.prepared.cache import open_cached
 
 from .networks import noise_picture
 from .process_memory import memory_bytes, peak_bytes, reset_peak
@@ -23,8 +25,13 @@ from .rounds import CLOCKS
 RUNS = 3
 
 
-def probe(path: Path, size: int, *, native: bool, clock: str) -> dict[str, float]:
-    """`load_ms`; `peak_bytes` and, after some runs, `held_bytes` above what the fresh process began with."""
+def probe(path: Path, size: int, *, native: bool, clock: str, cache: Path | None = None) -> dict[str, float]:
+    """With `cache`, open the file as by default, from a cache in this folder.
+
+    Returns:
+        `load_ms`; `peak_bytes` and, after some runs, `held_bytes` above what the fresh process
+        began with.
+    """
     command = [
         sys.executable,
         "-m",
@@ -36,7 +43,8 @@ def probe(path: Path, size: int, *, native: bool, clock: str) -> dict[str, float
         clock,
     ]
     done = subprocess.run(
-        [*command, *(["--native"] if native else [])],
+        [*command, *(["--native"] if native else []), *(["--cached"] if cache else [])],
+        env={**os.environ, **({"XDG_CACHE_HOME": str(cache)} if cache else {})},
         cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=True,
     )  # fmt: skip
     measured: dict[str, float] = json.loads(done.stdout)
@@ -48,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("path", type=Path)
     parser.add_argument("--size", type=int, required=True)
     parser.add_argument("--native", action="store_true")
+    parser.add_argument("--cached", action="store_true", help="as `fastcam run` opens it")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     options = parser.parse_args(arguments)
     now = CLOCKS[options.clock]
@@ -55,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before = memory_bytes()
     reset_peak()
     started = now()
-    session = open_session(options.path, threads=1, provider="cpu", compiled=options.native)
+    opener = open_cached if options.cached else open_cut
+    session = opener(options.path, threads=1, provider="cpu", compiled=options.native)
     load_ms = 1e3 * (now() - started)
     for _ in range(RUNS):
         session.run(None, {session.get_inputs()[0].name: picture})

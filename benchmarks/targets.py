@@ -10,19 +10,28 @@ from fastcam_runtime.text import format_table
 
 from .networks import NETWORKS
 
-_COMPILED = {"resnet50": 1.0, "efficientnet_lite0": 7.0, "mobilenet_v2": 7.0}
 MAP_LIMITS = {
-    "standard": {"resnet50": 3.0, "resnet18": 6.0, "efficientnet_lite0": 25.0, "mobilenet_v2": 25.0},
-    "native": _COMPILED,
-    "prepared": _COMPILED,
+    "standard": {"resnet50": 5.0, "resnet18": 7.0, "efficientnet_lite0": 32.0, "mobilenet_v2": 36.0},
+    "native": {"resnet50": 1.5, "resnet18": 2.0, "efficientnet_lite0": 9.0, "mobilenet_v2": 10.5},
+    "prepared": {"resnet50": 0.6, "resnet18": 2.0, "efficientnet_lite0": 4.0, "mobilenet_v2": 5.5},
 }
-"""Percent of the plain forward pass that `saliency_map` may cost: one thread, 224²."""
+"""Percent of the plain forward pass that `saliency_map` may cost: one thread, 224². `prepared` is what runs
+by default, from the cache."""
+AIMS = {
+    "standard": {"resnet50": 3.0, "resnet18": 6.0, "efficientnet_lite0": 25.0, "mobilenet_v2": 25.0},
+    "native": {"resnet50": 1.0, "efficientnet_lite0": 7.0, "mobilenet_v2": 7.0},
+    "prepared": {"resnet50": 0.3, "efficientnet_lite0": 3.0, "mobilenet_v2": 3.0},
+}
+"""What is aimed at, below what is promised. A fused loop over the tapped tensors would take about 0.3 % of
+ResNet-50 and 2.5 % of MobileNetV2."""
 CLASS_MAP_LIMIT = 2.0
 """Percent that class maps may cost beyond that, where the head is GlobalAveragePool → Linear."""
-LOAD_LIMIT = 20.0
+LOAD_LIMITS = {"prepared": 0.0}
+"""Percent that opening a file may take longer than the plain one: by default, from the cache, no longer."""
 FILE_LIMIT_PERCENT, FILE_LIMIT_BYTES = 1.0, 200_000
 THREADS_LIMIT = 1.3
-"""Cost on two threads over that on one, each in percent of the plain run on as many."""
+"""Cost on two threads over that on one, each in percent of the plain run on as many. Both are measured, so
+the nearest ends of their 95 % intervals are compared: larger is only what the intervals show to be so."""
 SECOND_CORE = 0.8
 """Largest time of the plain file on two threads, in terms of that on one, for two threads to be judged."""
 THREADS_FLOOR = 1.0
@@ -102,17 +111,19 @@ def _threads(runs: Runs) -> Iterator[Outcome]:
         for form in MAP_LIMITS:
             if form in two["forms"]:
                 text = f"{_title(network)}, {form}: cost on two threads, against that on one"
-                limit = max(THREADS_LIMIT * one["forms"][form]["percent"], THREADS_FLOOR)
-                yield Outcome(text, two["forms"][form]["percent"], limit, "%")
+                limit = max(THREADS_LIMIT * one["forms"][form]["interval_percent"][1], THREADS_FLOOR)
+                yield Outcome(text, two["forms"][form]["interval_percent"][0], limit, "%")
 
 
 def _footprints(footprints: Mapping[str, Any]) -> Iterator[Outcome]:
     for network, measured in footprints.items():
-        for form, extra in measured["forms"].items():
-            yield Outcome(f"{_title(network)}, {form}: load time", extra["load"]["percent"], LOAD_LIMIT, "%")
+        for form, limit in LOAD_LIMITS.items():
+            if form in measured["forms"]:
+                percent = measured["forms"][form]["load"]["percent"]
+                yield Outcome(f"{_title(network)}, {form}: load time", percent, limit, "%")
         growth = measured["forms"]["standard"]["file_growth_bytes"]
-        limit = max(FILE_LIMIT_BYTES, FILE_LIMIT_PERCENT / 100 * measured["file_bytes"])
-        yield Outcome(f"{_title(network)}: file growth", growth / 1e3, limit / 1e3, "kB")
+        most = max(FILE_LIMIT_BYTES, FILE_LIMIT_PERCENT / 100 * measured["file_bytes"])
+        yield Outcome(f"{_title(network)}: file growth", growth / 1e3, most / 1e3, "kB")
 
 
 def _title(network: str) -> str:

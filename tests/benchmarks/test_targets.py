@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.targets import Outcome, format_outcomes, outcomes
+from benchmarks.targets import AIMS, MAP_LIMITS, Outcome, format_outcomes, outcomes
 
 
-def cost(percent: float) -> dict[str, float]:
-    return {"percent": percent}
+def cost(percent: float, within: float = 0.0) -> dict[str, Any]:
+    return {"percent": percent, "interval_percent": [percent - within, percent + within]}
 
 
 def result(
@@ -29,18 +29,37 @@ def broken(figures: dict[str, Any]) -> list[str]:
 
 
 def test_limits_are_inclusive_and_per_network() -> None:
-    assert broken(result("resnet50", standard=3.0, native=1.0)) == []
-    assert broken(result("resnet50", standard=3.01, native=1.01)) == [
+    assert broken(result("resnet50", standard=5.0, native=1.5, prepared=0.6)) == []
+    assert broken(result("resnet50", standard=5.01, native=1.51, prepared=0.61)) == [
         "ResNet-50, standard: cost of the map",
         "ResNet-50, native: cost of the map",
+        "ResNet-50, prepared: cost of the map",
     ]
-    assert broken(result("mobilenet_v2", standard=25.0, native=7.1)) == [
+    assert broken(result("resnet18", standard=7.0, native=2.0, prepared=2.0)) == []
+    assert broken(result("mobilenet_v2", standard=36.0, native=10.6, prepared=5.5)) == [
         "MobileNetV2, native: cost of the map"
     ]
     assert broken(result("vgg16", standard=90.0)) == []
-    assert broken(result("efficientnet_lite0", prepared=7.1)) == [
+    assert broken(result("efficientnet_lite0", standard=32.0, native=9.0, prepared=4.1)) == [
         "EfficientNet-Lite0, prepared: cost of the map"
     ]
+
+
+def test_aims_are_below_promises() -> None:
+    for form, aims in AIMS.items():
+        assert all(aim < MAP_LIMITS[form][network] for network, aim in aims.items())
+
+
+def test_a_file_opens_by_default_no_slower_than_the_plain_one() -> None:
+    def opening(percent: float) -> dict[str, Any]:
+        forms = {
+            "standard": {"file_growth_bytes": 0, "load": cost(70.0)},
+            "prepared": {"file_growth_bytes": 0, "load": cost(percent)},
+        }
+        return {"overhead": [], "footprint": {"resnet18": {"file_bytes": 1, "forms": forms}}}
+
+    assert broken(opening(0.0)) == []
+    assert broken(opening(0.1)) == ["ResNet-18, prepared: load time"]
 
 
 def test_never_slower_than_naive() -> None:
@@ -60,6 +79,16 @@ def test_two_threads_against_one() -> None:
     assert broken(figures) == ["VGG16, standard: cost on two threads, against that on one"]
     figures["overhead"][1:] = result("vgg16", threads=2, standard=12.9)["overhead"]
     assert broken(figures) == []
+
+
+def test_two_threads_are_judged_by_what_the_intervals_show() -> None:
+    figures = result("vgg16")
+    figures["overhead"] += result("vgg16", threads=2)["overhead"]
+    for run, within in zip(figures["overhead"], (1.0, 1.5), strict=True):
+        run["forms"]["standard"] = cost(10.0 if run["threads"] == 1 else 15.7, within)
+    assert broken(figures) == []  # 14.2 against 1.3 × 11
+    figures["overhead"][1]["forms"]["standard"] = cost(15.9, 1.5)
+    assert broken(figures) == ["VGG16, standard: cost on two threads, against that on one"]
 
 
 def test_two_threads_are_not_judged_where_others_had_the_second_core() -> None:
