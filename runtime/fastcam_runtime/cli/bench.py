@@ -11,15 +11,17 @@ from typing import Any
 from ..errors import FastcamError
 from ..measure import paired as bench
 from ..measure.conditions import describe
+from ..measure.device_page import markdown, measure_device
 from ..measure.operators import profile
 from ..model import providers
 from ..model.pruning import is_saliency_output
 from ..model.session import count_threads
+from ..sinks.atomic import prepare_folder, write_whole
 from ..text import format_table
 from ..web.browser import measure_in_browser
 from .arguments import add_speed_switches
 from .bench_tables import format_comparison, format_operators, write_csv
-from .output_paths import check_json_path, write_json
+from .output_paths import check_json_path, check_report_path, write_json
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +37,7 @@ examples:
   fastcam bench model-fastcam.onnx --threads 1
   fastcam bench model-fastcam.onnx --baseline model.onnx --rounds 300 --json bench.json
   fastcam bench model-fastcam.onnx --profile --csv samples.csv
+  fastcam bench model-fastcam.onnx --threads 1 --report board.md
   fastcam bench model-fastcam.onnx --web
   fastcam bench --compare monday.json tuesday.json
 """
@@ -65,6 +68,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write everything, raw samples too, to FILE"
     )
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="measure every form of the file and write one page to send in: .md to read, .json for programs",
+    )
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the samples to FILE, a line for each")
     parser.add_argument(
         "--profile", action="store_true", help="the time per operator too, of the maps and of the network"
@@ -90,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.json, args.csv):
         if path is not None:
             check_json_path(path)
+    if args.report is not None:
+        return _write_report(args)
     if args.web:
         return _run_in_browser(args)
     options = bench.BenchOptions(args.threads, args.provider, args.rounds, args.compiled, args.cache)
@@ -108,6 +119,25 @@ def run(args: argparse.Namespace) -> int:
         write_json(args.json, report)
     if args.csv is not None:
         write_csv(args.csv, report)
+    return 0
+
+
+def _write_report(args: argparse.Namespace) -> int:
+    others = ("web", "profile", "json", "csv", "baseline")
+    if given := [f"--{name}" for name in others if getattr(args, name)]:
+        raise FastcamError(f"--report measures every form on its own; leave {', '.join(given)} out")
+    if args.provider not in ("auto", "cpu") or not args.compiled or not args.cache:
+        raise FastcamError("--report measures every form on the CPU; it takes --threads and --rounds only")
+    check_report_path(args.report)
+    report = measure_device(args.model, bench.BenchOptions(args.threads, "cpu", args.rounds))
+    page = markdown(report)
+    print(page)
+    if args.report.suffix.lower() == ".json":
+        write_json(args.report, report)
+    else:
+        prepare_folder(args.report.parent, str(args.report))
+        write_whole(args.report, page.encode(errors="replace"))
+    logger.info("written to %s; docs/devices.md says how to send it in", args.report)
     return 0
 
 

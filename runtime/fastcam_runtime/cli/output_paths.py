@@ -84,6 +84,17 @@ def check_json_path(path: Path) -> None:
         raise SinkError(f"{path} exists and is not a .json file; name another file for the figures")
 
 
+def check_report_path(path: Path) -> None:
+    """Refuse a path that a page cannot be written to, before the work starts.
+
+    Raises:
+        SinkError: It ends neither in `.md` nor in `.json`, is a folder, or its folder cannot be written to.
+    """
+    check_folder(path.parent, str(path))
+    if path.suffix.lower() not in (".md", ".json") or path.is_dir():
+        raise SinkError(f"{path}: a report is a .md or a .json file")
+
+
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a report atomically; its folder is created if it is missing."""
     prepare_folder(path.parent, str(path))

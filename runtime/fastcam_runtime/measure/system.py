@@ -32,6 +32,14 @@ def peak_rss_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+def memory_bytes() -> int:
+    """The memory of the machine; 0 where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows
+        return 0
+
+
 def cpu_name() -> str:
     """The processor, and the board where the system names it."""
     names = []
