@@ -9,9 +9,10 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from fastcam_runtime.contract import LOVI, Metadata
-from fastcam_runtime.errors import first_line
+from fastcam_runtime.errors import ModelError, first_line
 from fastcam_runtime.model.feeds import random_feeds
 from fastcam_runtime.model.trial import TOLERANCE, Arrays, difference, run_once
+from fastcam_runtime.model.watching import has_loop
 from fastcam_runtime.text import count
 
 from .errors import GraftError
@@ -75,7 +76,9 @@ def _run(model: Path | bytes, what: str, metadata: Metadata, feeds: Arrays | Non
         session = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         if feeds is None:
             feeds = random_feeds(session.get_inputs(), metadata)
-        return run_once(session, metadata, feeds), feeds
+        return run_once(session, metadata, feeds, what, loops=has_loop(model)), feeds
+    except ModelError:
+        raise
     except Exception as error:  # onnxruntime's errors have no public base class
         raise GraftError(f"{what} does not run in onnxruntime: {first_line(error)}") from error
 

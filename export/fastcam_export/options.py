@@ -30,7 +30,7 @@ from .deploy.frame_size import parse_frame
 from .deploy.targets import TARGETS
 from .detect.head_option import read_head
 from .errors import GraftError
-from .metadata.labels import class_names, read_labels
+from .metadata.labels import class_names, excess, read_labels
 
 SMALLEST_FLOAT32 = 1.2e-38
 """The smallest normal float32, rounded up."""
@@ -233,14 +233,20 @@ def _labels(given: Any) -> tuple[str, ...] | None:
     if given is None:
         return None
     if isinstance(given, str | os.PathLike):
-        return read_labels(Path(given))
+        return _bounded(read_labels(Path(given)))
     try:
         names = class_names(given)
     except (TypeError, ValueError, OverflowError):
         raise GraftError(f"labels: the keys of {given!r} are not the indices 0, 1, 2…") from None
     if names is None:
         raise GraftError(f"labels must be a file, a list of names or a mapping of indices, not {given!r}")
-    return names
+    return _bounded(names)
+
+
+def _bounded(labels: tuple[str, ...]) -> tuple[str, ...]:
+    if (large := excess(labels)) != "":
+        raise GraftError(f"labels: {large}")
+    return labels
 
 
 def _input_shape(given: Any) -> tuple[int, ...] | None:

@@ -16,9 +16,10 @@ import onnxruntime as ort
 from . import contract
 from .classes import class_count, find_class, label_of, probability, tells_classes
 from .detect.detections import Detection, Threshold, detect
-from .errors import FastcamError, ModelError, first_line
+from .errors import FastcamError, ModelError
 from .explanation import DETECT, Explanation, InputTensor
 from .image import Array, Geometry, Image
+from .limits import check_picture
 from .model.grafted import Model
 from .model.session import open_cut
 from .prepared.cache import open_cached
@@ -104,6 +105,8 @@ class Explainer:
             raise ModelError(f"{model.path}: its image input {name!r} {found}")
         _refuse_further_inputs(model, session)
         self._batch: int | None = image.shape[0] if isinstance(image.shape[0], int) else None
+        size = self.metadata.image
+        check_picture(f"{model.path}: its input {name!r}", self._batch or 1, size.height, size.width)
         self._preprocessor = Preprocessor(
             self.metadata.image,
             self.metadata.preprocess,
@@ -221,7 +224,7 @@ class Explainer:
                     f"{self.model.path}: no class can be chosen: its input {contract.CLASS_INPUT!r} is gone; "
                     "a tool took it out of the exported file, so use that tool before the export"
                 )
-            results = [self._item(names, _call(session, names, feed))]
+            results = [self._item(names, self.model.run(session, names, feed))]
             return results * (1 if classes is None else len(classes))
         if classes is None:
             classes = [contract.ARGMAX]
@@ -229,13 +232,13 @@ class Explainer:
             if not takes.any_classes:
                 feed[self.metadata.image.name] = np.repeat(tensor, len(classes), axis=0)
             feed[contract.CLASS_INPUT] = np.array(classes, np.int64)
-            arrays = _call(session, names, feed)
+            arrays = self.model.run(session, names, feed)
             # Outputs that do not depend on the class have one item only.
             return [self._item(names, arrays, i) for i in range(len(classes))]
         results = []
         for index in classes:
             feed[contract.CLASS_INPUT] = np.full(tensor.shape[0], index, np.int64)
-            results.append(self._item(names, _call(session, names, feed)))
+            results.append(self._item(names, self.model.run(session, names, feed)))
         return results
 
     def _item(self, names: Sequence[str], arrays: Sequence[Array], index: int = 0) -> dict[str, Array]:
@@ -290,11 +293,3 @@ def _refuse_further_inputs(model: Model, session: ort.InferenceSession) -> None:
             f"{model.path}: cannot be fed {', '.join(others)}: only its picture {known[0]!r} is given to it; "
             "run it in a program of your own"
         )
-
-
-def _call(session: ort.InferenceSession, names: list[str], feed: dict[str, Any]) -> list[Array]:
-    try:
-        arrays: list[Array] = session.run(names, feed)
-    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-        raise ModelError(f"onnxruntime failed on a frame: {first_line(error)}") from error
-    return arrays

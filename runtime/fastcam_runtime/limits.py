@@ -15,8 +15,24 @@ MAX_SIDE = 1 << 15
 """Height or width of an input: OpenCV resizes pictures of up to 32,767 pixels a side."""
 MAX_PIXELS = 1 << 24
 """Pixels of all pictures of a batch, 4096×4096: as float32 RGB they are 200 MB, and there are copies."""
-MAX_ELEMENTS = 1 << 28
-"""Elements of one tensor inside a network: 1 GB as float32."""
+MAX_BATCH = 4_096
+"""Pictures in one run: servers use up to a few hundred."""
+MAX_CHANNELS = 1_024
+"""Channels of an input: hyperspectral cameras have a few hundred."""
+ELEMENTS_PER_PIXEL = 4_096
+"""Elements of one tensor inside a network for each pixel of its input. Convolutions at full size have 64 or
+less, and attention at 1024×1024 has 256."""
+LEAST_ELEMENTS = 1 << 24
+"""Elements that one tensor may always have: class scores and constants do not grow with the picture."""
+MAX_ELEMENTS = 1 << 30
+"""Elements that no tensor may exceed: 4 GB as float32."""
+RUN_BYTES_PER_PIXEL = 2_048
+"""Memory that one run may take for each pixel of its input, next to the weights: ResNet-50 takes 700."""
+LEAST_RUN_BYTES = 1_500_000_000
+"""Memory that one run may always take: five times what the largest image classifiers take at 224×224."""
+LOOP_SECONDS = 10.0
+"""Time for one run of a network with a Loop, which the file may ask to go on for ever. The loops of detectors
+take milliseconds. A network without one ends by itself: its tensors have limits."""
 MAX_DIMENSION = 1 << 31
 """A dimension of a tap or a weight: kernels count elements with 32 bits."""
 MAX_NODES = 100_000
@@ -36,7 +52,7 @@ MAX_METADATA = 64 << 20
 """Bytes of the metadata: 100,000 labels of an ordinary length are 3 MB."""
 
 
-def check_picture(what: str, batch: int, height: int, width: int) -> None:
+def check_picture(what: str, batch: int, height: int, width: int, channels: int = 3) -> None:
     """Refuse an input whose pictures are larger than any camera's.
 
     Args:
@@ -44,22 +60,33 @@ def check_picture(what: str, batch: int, height: int, width: int) -> None:
         batch: Pictures in one run.
         height: Height of one picture.
         width: Width of one picture.
+        channels: Values of one pixel.
 
     Raises:
-        ModelError: A side or the number of pixels is above its limit.
+        ModelError: A side, or the number of pixels, pictures or channels, is above its limit.
     """
     if max(height, width) > MAX_SIDE:
         raise ModelError(f"{what} is {height}×{width}: a side has at most {MAX_SIDE} pixels")
+    if batch > MAX_BATCH:
+        raise ModelError(f"{what} takes {batch} pictures at once: {MAX_BATCH} are the limit")
+    if channels > MAX_CHANNELS:
+        raise ModelError(f"{what} has {channels} channels: {MAX_CHANNELS} are the limit")
     if batch * height * width > MAX_PIXELS:
         each = f"{batch} pictures of {height}×{width}" if batch > 1 else f"{height}×{width}"
         raise ModelError(f"{what} is {each}: {MAX_PIXELS} pixels are the limit")
 
 
-def check_elements(what: str, shape: Sequence[int]) -> None:
-    """Refuse a tensor that is too large to compute.
+def check_elements(what: str, shape: Sequence[int], pixels: int) -> None:
+    """Refuse a tensor that is too large to compute, in a network whose input has so many pixels.
 
     Raises:
-        ModelError: It has more than `MAX_ELEMENTS` elements.
+        ModelError: It has too many elements.
     """
-    if math.prod(shape) > MAX_ELEMENTS:
-        raise ModelError(f"{what} is {'×'.join(map(str, shape))}: {MAX_ELEMENTS} elements are the limit")
+    most = min(MAX_ELEMENTS, max(LEAST_ELEMENTS, ELEMENTS_PER_PIXEL * pixels))
+    if math.prod(shape) > most:
+        raise ModelError(f"{what} is {'×'.join(map(str, shape))}: {most} elements are the limit here")
+
+
+def run_bytes(pixels: int) -> int:
+    """The memory that one run may take for an input of so many pixels."""
+    return max(LEAST_RUN_BYTES, RUN_BYTES_PER_PIXEL * pixels)

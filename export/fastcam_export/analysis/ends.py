@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 from fastcam_runtime.errors import closest
+from fastcam_runtime.limits import check_picture
 
 from ..errors import GraftError
 from .dominators import data_path
@@ -75,7 +76,9 @@ def find_ends(
             path = data_path(image, scores)
             if path:
                 layout, shape = _layout_and_shape(image, input_shape, path)
-                return Ends(image, layout, shape, scores, path)
+                ends = Ends(image, layout, shape, scores, path)
+                check_picture(f"the input '{image.name}'", shape[0], *ends.size, ends.channels)
+                return ends
     if candidates and scores_name:
         raise GraftError(f"the output '{scores_name}' does not follow from the picture: it holds no scores")
     listed = ", ".join(f"'{v.name}' {_show(v)}" for v in graph.inputs if not v.is_initializer())
@@ -181,6 +184,10 @@ def _conv_channels(path: list[ir.Node]) -> int | None:
         index = facts(node.op_type).weight_input
         weight = node.inputs[index] if index is not None else None
         if weight is not None and weight.shape is not None:
+            if len(weight.shape) < 2:
+                raise GraftError(
+                    f"the weight '{weight.name}' of a {node.op_type} has {len(weight.shape)} dimensions"
+                )
             per_group = weight.shape[1]
             return per_group * node.attributes.get_int("group", 1) if isinstance(per_group, int) else None
     return None

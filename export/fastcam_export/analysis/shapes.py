@@ -10,9 +10,11 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 import onnxruntime as ort
-from fastcam_runtime.errors import first_line
+from fastcam_runtime.errors import ModelError, first_line
+from fastcam_runtime.limits import check_elements
 from fastcam_runtime.model.feeds import make_feeds
 from fastcam_runtime.model.session import WEIGHTS_FOLDER
+from fastcam_runtime.model.watching import Runner
 
 from ..errors import GraftError
 from ..load.messages import external_tensors
@@ -31,6 +33,9 @@ def concrete_shapes(model: ir.Model, ends: Ends, folder: Path | None = None) -> 
     weights from `folder`. The element types that are found are set on the graph's values.
     """
     found = _inferred(model, ends)
+    pixels = ends.shape[0] * ends.size[0] * ends.size[1]
+    for name, (_, shape) in found.items():
+        check_elements(f"the tensor '{name}'", shape, pixels)
     values = {v.name: v for node in ends.path for v in node.outputs if v.name}
     missing = [name for name in values if name not in found]
     if missing:
@@ -117,11 +122,14 @@ def observe(
         options.add_session_config_entry(WEIGHTS_FOLDER, _find_weights(proto, folder))
     image = ends.image.name or ""
     try:
-        session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        data = proto.SerializeToString()
+        session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
         feeds = make_feeds(session.get_inputs(), image, ends.shape, np.zeros)
         if picture is not None:
             feeds[image] = picture
-        results = session.run(list(names), feeds)
+        results = Runner("the model", data)(session, list(names), feeds)
+    except ModelError:
+        raise
     except Exception as error:  # onnxruntime's errors have no public base class
         reason = first_line(error)
         raise GraftError(

@@ -9,7 +9,8 @@ import onnx
 import onnx_ir as ir
 import onnxruntime as ort
 from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, Metadata
-from fastcam_runtime.errors import first_line
+from fastcam_runtime.errors import ModelError, first_line
+from fastcam_runtime.model.watching import Runner
 from fastcam_runtime.preprocess import Preprocessor
 
 from ..errors import GraftError
@@ -77,6 +78,8 @@ def _run(model: Path | bytes, feeds: dict[str, np.ndarray]) -> dict[str, np.ndar
         if any(value.name == CLASS_INPUT for value in session.get_inputs()):
             feeds = {**feeds, CLASS_INPUT: np.array([ARGMAX], np.int64)}
         names = [value.name for value in session.get_outputs()]
-        return dict(zip(names, session.run(None, feeds), strict=True))
+        return dict(zip(names, Runner("the deployed form", model)(session, None, feeds), strict=True))
+    except ModelError:
+        raise
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
         raise GraftError(f"the deployed form does not run: {first_line(error)}") from error

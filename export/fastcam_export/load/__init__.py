@@ -13,6 +13,7 @@ import onnx_ir as ir
 from fastcam_runtime.install import requirement
 
 from ..errors import LoadError
+from .bounds import check_bounds
 from .onnx_file import read
 from .source import Source
 from .upgrade import upgrade
@@ -49,7 +50,7 @@ def load(
         )
     if example is not None:
         raise LoadError("an example input is for torch models; what is given is an ONNX model")
-    return upgrade(_from_onnx(model))
+    return upgrade(check_bounds(_from_onnx(model)))
 
 
 def _from_onnx(model: str | Path | bytes | onnx.ModelProto | ir.Model) -> Source:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fastcam_runtime.limits import MAX_LABEL, MAX_LABELS
 
 from ..errors import GraftError
 
@@ -48,6 +49,14 @@ def parse_names(text: str) -> tuple[str, ...]:
         if names is not None:
             return names
     return ()
+
+
+def excess(labels: Sequence[str]) -> str:
+    """What is too large about labels, for a message; empty if nothing is."""
+    if len(labels) > MAX_LABELS:
+        return f"there are {len(labels)}, {MAX_LABELS} are the limit"
+    longest = max(map(len, labels), default=0)
+    return f"one has {longest} characters, {MAX_LABEL} are the limit" if longest > MAX_LABEL else ""
 
 
 def class_names(given: Any) -> tuple[str, ...] | None:

@@ -33,6 +33,7 @@ from ..errors import GraftError
 from ..options import Options
 from . import hugging_face, in_graph, model_api, onnx_image, paddle_ocr, ultralytics
 from .clue import Clue, ModelFile
+from .labels import excess
 from .own_keys import read_names, read_preprocess
 from .preprocess import asked_preprocess, fit_channels
 
@@ -125,6 +126,8 @@ def _labels(found: Plan, options: Options, clues: list[Clue]) -> tuple[tuple[str
         return tuple(options.labels), "from --labels"
     stated = [clue for clue in clues if clue.labels]
     for clue in stated:
+        if (large := excess(clue.labels)) != "":
+            return (), f"none: those in {clue.where} are not taken: {large}"
         if classes in (None, len(clue.labels)):
             return clue.labels, f"from {clue.where}"
     if stated:

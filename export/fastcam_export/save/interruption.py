@@ -6,12 +6,13 @@ import contextlib
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import ClassVar
 
-from fastcam_runtime.cli.signals import handled
+from fastcam_runtime.cli.signals import CLEANUPS, handled
 
 
 class _Moment:
@@ -90,6 +91,19 @@ def undisturbed() -> Iterator[None]:
 def _remove(folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     _Moment.folders.discard(folder)
+
+
+def _remove_all() -> None:
+    """Remove the temporary folders of a process that ends at once; a publication is not cut short."""
+    end = time.monotonic() + _LONGEST_PUBLICATION
+    while _Moment.held and time.monotonic() < end:
+        time.sleep(0.01)
+    for folder in list(_Moment.folders):
+        _remove(folder)
+
+
+CLEANUPS.append(_remove_all)
+_LONGEST_PUBLICATION = 2.0
 
 
 def _stop(number: int) -> None:

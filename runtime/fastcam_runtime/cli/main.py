@@ -15,6 +15,7 @@ from typing import NoReturn
 from .. import native
 from ..errors import FastcamError, guarded
 from ..model.device import package_version
+from ..model.watching import LastResort
 from ..sources.live_source import is_hanging
 from ..text import one_line, printable
 from . import bench as cli_bench
@@ -24,6 +25,7 @@ from . import inspect as cli_inspect
 from . import run as cli_run
 from . import web as cli_web
 from .arguments import Parser, parse
+from .signals import end_at_once
 from .workstation import import_commands
 
 _EXPORT_COMMANDS = {
@@ -46,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without × or … gets a question mark
     argv, debug = _without_debug(argv)
+    LastResort.end = lambda reason: end_at_once(2, one_line(reason))
     try:
         with guarded(f"fastcam {argv[0]}" if argv else "fastcam"):
             return _dispatch(argv)

@@ -15,11 +15,13 @@ import onnxruntime as ort
 from ..contract import CLASS_INPUT, METADATA_KEY, ImageInput, Metadata
 from ..errors import FastcamError, ModelError, first_line
 from ..image import Array
+from ..limits import check_elements
 from ..model import providers
 from ..model.file import is_ort, summarize_file
 from ..model.ort_format import summarize_ort
 from ..model.pruning import cut_file
 from ..model.session import describe_form, open_cut, open_session
+from ..model.watching import Runner
 from ..prepared.cache import open_cached
 from ..prepared.fingerprint import sha256
 from . import system
@@ -185,7 +187,9 @@ def open_variant(
     load_ms = 1e3 * (time.perf_counter() - started)
     feed = _feed(session, path)
     try:
-        session.run(None, feed)
+        Runner(str(path), path)(session, None, feed)
+    except ModelError:
+        raise
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
         raise ModelError(f"{path}: does not run: {first_line(error)}") from error
     return Variant(name, path, session, load_ms, feed)
@@ -256,6 +260,7 @@ def _feed(session: ort.InferenceSession, path: Path) -> dict[str, Array]:
         dtype = np.dtype(_DTYPES[value.type])
         known = image if image is not None and image.name == value.name else None
         shape = [_size(size, axis, known) for axis, size in enumerate(value.shape)]
+        check_elements(f"{path}: its input {value.name!r}", shape, 0)
         if value.name == CLASS_INPUT:
             feed[value.name] = np.full(shape, -1, dtype)
         elif dtype.kind == "f":

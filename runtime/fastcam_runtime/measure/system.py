@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,24 +11,8 @@ import cv2
 import numpy as np
 import onnxruntime as ort
 
-
-def rss_bytes() -> int:
-    """The resident memory of the process now; its peak if the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except (OSError, ValueError, IndexError):
-        return peak_rss_bytes()
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def peak_rss_bytes() -> int:
-    """The most memory that the process has held; 0 on a system without the figure."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+from ..model.memory import peak_rss_bytes as peak_rss_bytes
+from ..model.memory import rss_bytes as rss_bytes
 
 
 def memory_bytes() -> int:

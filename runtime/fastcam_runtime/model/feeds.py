@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..contract import Metadata
+from ..limits import check_elements
 from ..preprocess import Preprocessor
 
 Fill = Callable[[Sequence[int], np.dtype[Any]], np.ndarray]
@@ -25,6 +27,9 @@ def make_feeds(inputs: Sequence[Any], image: str, shape: Sequence[int], fill: Fi
         shape: The picture's shape. Dimensions of other inputs with the name of one of the picture's get its
             size; every other free dimension is 1.
         fill: Makes an array of this shape and type.
+
+    Raises:
+        ModelError: An input is too large.
     """
     declared = next((info.shape for info in inputs if info.name == image), ())
     named = {dim: size for dim, size in zip(declared, shape, strict=False) if isinstance(dim, str)}
@@ -32,6 +37,7 @@ def make_feeds(inputs: Sequence[Any], image: str, shape: Sequence[int], fill: Fi
     for info in inputs:
         own = [dim if isinstance(dim, int) and dim > 0 else named.get(dim, 1) for dim in info.shape]
         sizes = shape if info.name == image else own
+        check_elements(f"the input '{info.name}'", sizes, math.prod(shape))
         kind = info.type.removeprefix("tensor(").removesuffix(")")
         dtype = np.dtype(_NUMPY.get(kind, kind))
         feeds[info.name] = fill(sizes, dtype) if dtype != np.object_ else np.full(sizes, "", dtype)

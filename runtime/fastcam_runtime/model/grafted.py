@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,13 @@ from weakref import WeakKeyDictionary
 import onnxruntime as ort
 
 from .. import contract
-from ..errors import ModelError
+from ..errors import ModelError, first_line
+from ..image import Array
 from .file import Summary, is_ort, summarize_file
 from .ort_format import summarize_ort
 from .pruning import is_saliency_output
 from .session import describe, open_cut
+from .watching import Runner
 
 MAX_SESSIONS = 3
 """Sessions kept per model: each holds the weights once more."""
@@ -75,6 +77,7 @@ class Model:
         self._used: dict[frozenset[str], float] = {}
         """When each session was used last."""
         self._lock = threading.Lock()
+        self._run = Runner(str(path), path)
         self._class_inputs: WeakKeyDictionary[ort.InferenceSession, ClassInput] = WeakKeyDictionary()
         self._file = self._look()
         outputs = self._file.outputs
@@ -153,6 +156,21 @@ class Model:
             self._lock.release()
         if idle:
             release_memory()
+
+    def run(
+        self, session: ort.InferenceSession, names: Sequence[str], feed: Mapping[str, Array]
+    ) -> list[Array]:
+        """The outputs `names` of one of the sessions.
+
+        Raises:
+            ModelError: onnxruntime failed, or the run took too much memory or too long; see `limits`.
+        """
+        try:
+            return self._run(session, names, feed)
+        except ModelError:
+            raise
+        except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
+            raise ModelError(f"onnxruntime failed on a frame: {first_line(error)}") from error
 
     def class_input(self, session: ort.InferenceSession) -> ClassInput:
         """How a session of this model takes the class; looked up once per session."""

@@ -9,6 +9,7 @@ import numpy as np
 import onnxruntime as ort
 
 from ..contract import ARGMAX, CLASS_INPUT, Metadata
+from .watching import pixels_of, watched
 
 TOLERANCE = 1e-5
 """Largest relative difference that counts as none. Usually outputs are equal."""
@@ -16,18 +17,27 @@ TOLERANCE = 1e-5
 Arrays = Mapping[str, np.ndarray]
 
 
-def run_once(session: ort.InferenceSession, metadata: Metadata, feeds: Arrays) -> Arrays:
+def run_once(
+    session: ort.InferenceSession, metadata: Metadata, feeds: Arrays, what: str = "it", *, loops: bool = False
+) -> Arrays:
     """All outputs of a session by name; where a class must be chosen, that with the highest score.
 
     Args:
         session: The session.
         metadata: Names the image input.
         feeds: The inputs but for the class.
+        what: How an error calls the model.
+        loops: Whether the model has a loop, and so may not end.
+
+    Raises:
+        ModelError: It takes too much memory, or too long; see `limits`.
+        Exception: Any error of onnxruntime.
     """
     if any(value.name == CLASS_INPUT for value in session.get_inputs()):  # required
         feeds = {**feeds, CLASS_INPUT: np.full(len(feeds[metadata.image.name]), ARGMAX, np.int64)}
     names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, feeds), strict=True))
+    with watched(what, pixels_of(feeds.values()), loops=loops) as options:
+        return dict(zip(names, session.run(names, feeds, options), strict=True))
 
 
 def difference(name: str, expected: Any, after: Arrays) -> str:

@@ -18,6 +18,7 @@ from ..model import device, providers
 from ..model.file import Summary, is_ort, summarize_file
 from ..model.pruning import cut_file
 from ..model.session import open_cut, open_session
+from ..model.watching import has_loop
 from . import store
 from .fingerprint import content_hash, sha256
 from .preparing import NothingToPrepareError, find_difference, lay_out, optimize
@@ -74,7 +75,7 @@ def open_cached(
     if text is None or _size(path, file) > store.LIMIT:
         return ordinary()
     metadata = Metadata.of_file(path, text)
-    if metadata.prepared or metadata.frame is not None:
+    if metadata.prepared or metadata.frame is not None or has_loop(path):
         return ordinary()
     try:
         return _make(cache, key, path, maps, metadata, threads=threads, compiled=compiled)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from fastcam_export import GraftError, graft
 from fastcam_export.metadata.labels import read_labels
+from onnx import helper
 from support.networks import small_cnn
 from support.refusals import refusal_of
 from support.running import metadata_of
@@ -71,3 +72,14 @@ def test_labels_may_be_a_list_or_a_mapping(labels: Any) -> None:
 )  # fmt: skip
 def test_mistakes(labels: Any, message: str) -> None:
     assert message in refusal_of(labels=labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"), [(["a" * 1_001] * 10, "1001 characters"), (["a"] * 100_001, "100001")]
+)
+def test_labels_beyond_the_limits(labels: list[str], words: str) -> None:
+    """Those of the user are refused; those of a file, which are not the user's mistake, are left out."""
+    assert words in refusal_of(labels=labels)
+    model = small_cnn()
+    helper.set_model_props(model, {"names": json.dumps(labels)})
+    assert metadata_of(graft(model)).labels == ()

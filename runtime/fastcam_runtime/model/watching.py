@@ -1,0 +1,119 @@
+"""Run a network that may come from anybody: a run that never ends or takes too much memory is stopped."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+import onnxruntime as ort
+
+from ..errors import ModelError, first_line
+from ..image import Array
+from ..limits import LOOP_SECONDS, run_bytes
+from .file import is_ort, map_model
+from .memory import rss_bytes
+
+_PERIOD = 0.02
+"""Seconds between two looks at the memory: zeros are written at about 1 GB/s."""
+_GRACE = 0.5
+"""Seconds that onnxruntime has to stop. It looks between two nodes, and one node may do all the harm."""
+
+_LOOPS = {False: b'"\x04Loop', True: b"\x04\0\0\0Loop\0"}
+"""How the name of the operator is stored: in ONNX, and in an ORT file."""
+
+
+class LastResort:
+    """What ends the process when a run cannot be stopped; the command line sets it, a program has none."""
+
+    end: Callable[[str], None] | None = None
+
+
+class Runner:
+    """Runs the sessions of one file. The first run of each is watched; all are if the file has a loop."""
+
+    def __init__(self, name: str, model: Path | bytes) -> None:
+        self._name = name
+        self._loops = has_loop(model)
+        self._seen: WeakSet[ort.InferenceSession] = WeakSet()
+
+    def __call__(
+        self, session: ort.InferenceSession, names: Sequence[str] | None, feed: Mapping[str, Array]
+    ) -> list[Array]:
+        """The outputs `names` of a session of this file.
+
+        Raises:
+            ModelError: The run was stopped.
+            Exception: Any error of onnxruntime.
+        """
+        wanted: Any = names
+        if session in self._seen and not self._loops:
+            return list(session.run(wanted, feed))
+        self._seen.add(session)
+        with watched(self._name, pixels_of(feed.values()), loops=self._loops) as options:
+            return list(session.run(wanted, feed, options))
+
+
+def pixels_of(arrays: Iterable[Array]) -> int:
+    """Pixels of the pictures among the inputs: the two larger sides behind the batch, in any layout."""
+    sizes = (array.shape[0] * math.prod(sorted(array.shape[1:])[-2:]) for array in arrays if array.ndim == 4)
+    return max(sizes, default=0)
+
+
+def has_loop(model: Path | bytes) -> bool:
+    """Whether a model may have a Loop: the operator's name is somewhere in its file."""
+    if isinstance(model, bytes):
+        return model.find(_LOOPS[False]) >= 0
+    with map_model(model) as file:
+        return file.find(_LOOPS[is_ort(model)]) >= 0
+
+
+@contextmanager
+def watched(name: str, pixels: int, *, loops: bool) -> Iterator[ort.RunOptions]:
+    """Options for one run, which is stopped when it takes too much memory, or too long if it has loops.
+
+    Args:
+        name: How the message calls the model.
+        pixels: Pixels of the input.
+        loops: Whether the model has a loop.
+
+    Raises:
+        ModelError: The run was stopped.
+    """
+    options = ort.RunOptions()
+    done = threading.Event()
+    reasons: list[str] = []
+
+    def watch() -> None:
+        begin, before, most = time.monotonic(), rss_bytes(), run_bytes(pixels)
+        end = begin + (LOOP_SECONDS if loops else math.inf)
+        while not done.wait(_PERIOD):
+            if rss_bytes() - before > most:
+                reasons.append(f"a run takes more than {most / 1e9:.1f} GB of memory")
+            elif time.monotonic() > end:
+                reasons.append(f"a run does not end within {LOOP_SECONDS:g} s: it has a loop")
+            else:
+                continue
+            options.terminate = True
+            if not done.wait(_GRACE) and LastResort.end is not None:
+                LastResort.end(f"{name}: {reasons[0]}")
+            return
+
+    thread = threading.Thread(target=watch, name="fastcam watch", daemon=True)
+    thread.start()
+    try:
+        yield options
+    except Exception as error:
+        if not reasons:
+            raise
+        raise ModelError(f"{name}: {reasons[0]} ({first_line(error)[:80]})") from error
+    finally:
+        done.set()
+        thread.join()
+    if reasons:
+        raise ModelError(f"{name}: {reasons[0]}")

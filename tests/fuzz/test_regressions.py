@@ -1,0 +1,62 @@
+"""Files that once hung, filled the memory or ended in a traceback: one line each, in every command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from fastcam_export import graft
+from fastcam_runtime.cli.main import main
+from fastcam_runtime.model import watching
+from onnx import TensorProto, helper
+
+from fuzz.regressions import REGRESSIONS, endless_loop
+
+
+@pytest.mark.parametrize("command", ["export", "inspect"])
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_a_hostile_model(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    command: str,
+) -> None:
+    monkeypatch.setattr(watching, "LOOP_SECONDS", 0.3)
+    make, words = REGRESSIONS[name]
+    model = tmp_path / "model.onnx"
+    model.write_bytes(make().SerializeToString())
+    assert main([command, str(model)]) == 2
+    out, said = capfd.readouterr()
+    assert out == ""
+    assert said.startswith("fastcam: error: ")
+    assert said.count("\n") == 1
+    assert words in said
+    assert "please report" not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["run", "test://?frames=2", "null://"], ["bench", "--rounds", "6"]],
+    ids=lambda words: words[0],
+)
+def test_an_endless_loop_in_a_grafted_file(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """A run that asks for 2^62 trips is stopped, in the commands that take grafted files too."""
+    monkeypatch.setattr(watching, "LOOP_SECONDS", 0.3)
+    model = endless_loop()
+    trips = next(tensor for tensor in model.graph.initializer if tensor.name == "trips")
+    trips.CopyFrom(helper.make_tensor("trips", TensorProto.INT64, [], [1]))
+    grafted = graft(model)
+    for tensor in grafted.graph.initializer:
+        if tensor.name == "trips":
+            tensor.CopyFrom(helper.make_tensor("trips", TensorProto.INT64, [], [1 << 62]))
+    path = tmp_path / "model.onnx"
+    onnx.save(grafted, path)
+    assert main([command[0], str(path), *command[1:]]) == 2
+    said = capfd.readouterr().err
+    assert "Traceback" not in said
+    assert "a run does not end within 0.3 s: it has a loop" in said
