@@ -22,6 +22,7 @@ from . import bench as cli_bench
 from . import cache as cli_cache
 from . import completion as cli_completion
 from . import inspect as cli_inspect
+from . import recover as cli_recover
 from . import run as cli_run
 from . import web as cli_web
 from .arguments import Parser, parse
@@ -128,6 +129,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     cli_inspect.add_parser(commands)
     cli_web.add_parser(commands)
     cli_cache.add_parser(commands)
+    cli_recover.add_parser(commands)
     for name, text in _EXPORT_COMMANDS.items():
         commands.add_parser(name, help=text, add_help=False)
     helps = {choice.dest: choice.help or "" for choice in commands._choices_actions}

@@ -39,6 +39,17 @@ def beside(path: Path) -> Path:
     return path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
 
 
+def set_aside(part: Path) -> None:
+    """Rename a part that an earlier process of the same number left behind, as in a container."""
+    if not part.exists():
+        return
+    stem = part.name.removesuffix(f".{os.getpid()}.part{part.suffix}")
+    number = 0
+    while (aside := part.with_name(f"{stem}{f'-{number}' if number else ''}.0.part{part.suffix}")).exists():
+        number += 1
+    part.rename(aside)
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write `content` to `path` atomically.
 

@@ -11,7 +11,7 @@ import cv2
 
 from ..errors import SinkError
 from ..image import Image
-from .atomic import beside, prepare_folder
+from .atomic import beside, prepare_folder, set_aside
 from .base import Sink, SinkKind, Status
 from .encoders import FORMATS, Encoder, open_encoder
 
@@ -79,6 +79,7 @@ class VideoFile(Sink):
             height, width = picture.shape[:2]
             step = 2 if FORMATS[self._path.suffix.lower()].even else 1
             self._size = (width + width % step, height + height % step)
+            set_aside(self._part)
             self._encoder = open_encoder(self._path, self._part, self._fps, self._size)
             self._started = self._clock()
         picture = fit(picture, self._size)

@@ -17,6 +17,7 @@ import numpy as np
 from ...errors import SinkError
 from ...image import Image
 from .base import Encoder
+from .containers import SAFE_OPTIONS, make_ordinary
 from .opencv import plays
 
 _FINISH_SECONDS = 60
@@ -76,13 +77,14 @@ class FfmpegPipe(Encoder):
     """A file that `ffmpeg` writes.
 
     It is not reached by signals that end this program; it ends when the pipe is closed. So the recording is
-    finished even if this program is killed.
+    finished even if this program is killed. If `ffmpeg` is killed too, the file plays up to the last second.
     """
 
     def __init__(
         self, program: str, codec: FfmpegCodec, path: Path, fps: float, size: tuple[int, int]
     ) -> None:
         self.codec = codec.name
+        self._program = program
         self._path = path
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         with _blocked_signals():
@@ -110,6 +112,7 @@ class FfmpegPipe(Encoder):
             self._process.kill()
             self._process.wait()
         self._errors.close()
+        make_ordinary(self._program, self._path)
         return plays(self._path)
 
     def _last_words(self) -> str:
@@ -155,6 +158,7 @@ def _command(program: str, codec: FfmpegCodec, target: str, fps: float, size: tu
         *("-r", f"{fps:.10g}", "-i", "pipe:0", "-an"),  # -framerate would round 119.88 to 120
         *codec.options,
         *("-flush_packets", "1"),  # the file grows as it is recorded: its size on disk can be told
+        *SAFE_OPTIONS.get(Path(target).suffix.lower(), ()),
         *(("-r", f"{codec.fastest:g}") if fps > codec.fastest else ()),
         f"file:{target}",  # without the protocol, `12:30.mp4` would be a URL
     ]

@@ -68,5 +68,7 @@ def open_encoder(path: Path, part: Path, fps: float, size: tuple[int, int]) -> E
     advice = ""
     if encoder.codec.startswith("MPEG-4 Part 2"):
         advice = "; browsers and most phones do not play it: install ffmpeg, or record .webm"
+        if path.suffix.lower() in (".mp4", ".mov"):
+            advice += "; if fastcam is killed, it is lost"
     logger.info("%s: %s%s", path, encoder.codec, advice)
     return encoder

@@ -78,6 +78,24 @@ class WebpAnimation(Encoder):
         return _chunk(b"ANMF", place + _uint24(duration) + b"\0" + content.tobytes()[_HEAD:])
 
 
+def repair(part: Path, target: Path) -> bool:
+    """Write the whole frames of an animation whose writer was killed; returns whether there is any."""
+    content = part.read_bytes()
+    if content[:4] != b"RIFF" or content[8:_HEAD] != b"WEBP":
+        return False
+    end, frames = _HEAD, 0
+    while end + 8 <= len(content):
+        length = struct.unpack("<I", content[end + 4 : end + 8])[0]
+        following = end + 8 + length + length % 2
+        if following > len(content):
+            break
+        frames += content[end : end + 4] == b"ANMF"
+        end = following
+    if frames:
+        target.write_bytes(b"RIFF" + struct.pack("<I", end - 8) + content[8:end])
+    return frames > 0
+
+
 def _chunk(name: bytes, content: bytes) -> bytes:
     return name + struct.pack("<I", len(content)) + content + b"\0" * (len(content) % 2)
 

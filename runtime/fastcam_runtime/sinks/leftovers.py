@@ -1,0 +1,164 @@
+"""Parts of recordings whose process was killed: found by their names, and brought to light again."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+
+from ..errors import SinkError
+from .atomic import beside
+from .base import Status
+from .encoders import FORMATS
+from .encoders.containers import copy_streams
+from .encoders.opencv import plays
+from .encoders.webp import repair
+from .video import VideoFile
+
+logger = logging.getLogger(__name__)
+
+_PART = re.compile(r"\.(?P<stem>.+)\.(?P<owner>\d+)\.part(?P<suffix>\.\w+)", re.DOTALL)
+"""The names that `beside` gives."""
+_CLOCKS = 2.0
+"""Seconds by which the clock of the file system and the start of a process may differ."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A part that no process writes to any more."""
+
+    part: Path
+    target: Path
+    """The recording that it was to become."""
+
+
+def leftovers(folder: Path) -> list[Leftover]:
+    """The parts of recordings in a folder whose processes are gone, sorted by name."""
+    found = []
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError:
+        return []
+    for path in paths:
+        match = _PART.fullmatch(path.name)
+        if match is None or match["suffix"].lower() not in FORMATS or _is_written(path, int(match["owner"])):
+            continue
+        if _PART.fullmatch(match["stem"] + match["suffix"]):  # the copy of a part, which is there as well
+            path.unlink(missing_ok=True)
+            continue
+        found.append(Leftover(path, folder / f"{match['stem']}{match['suffix']}"))
+    return found
+
+
+def tell_leftovers(outputs: Iterable[str], kept: Path) -> None:
+    """Log the parts beside recordings among `outputs` and in the folder `kept`, and how to recover each."""
+    recordings = (Path(uri).expanduser() for uri in outputs if "://" not in uri)
+    folders = [path.parent for path in recordings if path.suffix.lower() in FORMATS]
+    for folder in dict.fromkeys([*folders, kept]):
+        for leftover in leftovers(folder):
+            logger.warning(
+                "%s is left of a recording that was cut off; bring it back with: fastcam recover %s",
+                leftover.part,
+                leftover.part,
+            )
+
+
+def find_parts(path: Path) -> list[Leftover]:
+    """The parts that a user means: one by its own name, or all of the recording that was to become `path`.
+
+    Raises:
+        SinkError: There is none, or it is still being written.
+    """
+    there = leftovers(path.parent)
+    found = [leftover for leftover in there if path in (leftover.part, leftover.target)]
+    if found:
+        return found
+    if _PART.fullmatch(path.name) and path.exists():
+        raise SinkError(f"{path}: a process still writes it, or it is no recording")
+    names = ", ".join(str(leftover.part) for leftover in there)
+    raise SinkError(f"{path}: no part of a recording that was cut off; there is {names or 'none'}")
+
+
+def recover(leftover: Leftover) -> Path:
+    """Make a playable file of a part, remove the part, and return the file's path.
+
+    An existing recording is kept; the recovered one then gets another name.
+
+    Raises:
+        SinkError: Nothing in it can be played. The part stays.
+    """
+    target, number = leftover.target, 1
+    while target.exists():
+        ending = "-recovered" if number == 1 else f"-recovered-{number}"
+        target = leftover.target.with_name(f"{leftover.target.stem}{ending}{leftover.target.suffix}")
+        number += 1
+    draft = beside(leftover.part)
+    if not _rewrite(leftover.part, draft):
+        draft.unlink(missing_ok=True)
+        raise SinkError(
+            f"{leftover.part}: holds no picture that can be read; a .mp4 that was recorded without ffmpeg "
+            "has its index at the end only"
+        )
+    draft.replace(target)
+    leftover.part.unlink()
+    return target
+
+
+def _rewrite(part: Path, draft: Path) -> bool:
+    """Write what can be read of `part` to `draft`; returns whether that can be played."""
+    if part.suffix.lower() == ".webp":
+        return repair(part, draft)
+    program = shutil.which("ffmpeg")
+    if program is not None and copy_streams(program, part, draft):
+        return True
+    return _record_again(part, draft) and plays(draft)
+
+
+def _record_again(part: Path, draft: Path) -> bool:
+    """Decode and encode all pictures with OpenCV; returns whether there was any."""
+    capture = cv2.VideoCapture(str(part.absolute()))
+    try:
+        fps = capture.get(cv2.CAP_PROP_FPS)
+        count = 0
+        with VideoFile(draft, fps if 0 < fps <= 1000 else 30.0) as video:
+            while (picture := capture.read()[1]) is not None:
+                video.write(picture, Status(count))
+                count += 1
+        return count > 0
+    finally:
+        capture.release()
+
+
+def _is_written(part: Path, owner: int) -> bool:
+    """Whether the process that a part is named after still runs, and not a later one of the same number."""
+    if owner == 0:
+        return False
+    if sys.platform == "win32":  # no way to ask without a library
+        return True
+    try:
+        os.kill(owner, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    started = _start_of(owner)
+    return started is None or started < part.stat().st_mtime + _CLOCKS
+
+
+def _start_of(process: int) -> float | None:
+    """When a process started, in seconds since 1970; None where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        boot = re.search(r"^btime (\d+)$", Path("/proc/stat").read_text(), re.MULTILINE)
+    except (OSError, ValueError):
+        return None
+    if boot is None:
+        return None
+    return int(boot[1]) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
