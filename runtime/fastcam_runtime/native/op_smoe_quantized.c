@@ -4,8 +4,6 @@
 
 #include <float.h>
 
-/* Fewer activations than this are not worth waking another thread for. */
-enum { PARALLEL_FROM = 1 << 16 };
 /* Channels whose steps add up in 32 bits. */
 enum { MOST_CHANNELS = 1 << 22 };
 
@@ -65,12 +63,8 @@ static OrtStatus *run_quantized(const Setting *setting, OrtKernelContext *contex
     work.smoe = channel == 1 ? setting->kernels->smoe_quantized_planes : setting->kernels->smoe_quantized_pixels;
     work.tiles = (work.pixels + SMOE_TILE - 1) / SMOE_TILE;
     TRY(make_output(api, context, x.dims[0], size[0], size[1], &work.out));
-    size_t count = (size_t)x.dims[0] * work.tiles;
-    if ((size_t)x.dims[0] * work.x.channels * work.pixels >= PARALLEL_FROM)
-        return api->KernelContext_ParallelFor(context, run_tile, count, 0, &work);
-    for (size_t i = 0; i < count; i++)
-        run_tile(&work, i);
-    return NULL;
+    const size_t images = (size_t)x.dims[0];
+    return run_parts(api, context, run_tile, images * work.tiles, images * work.x.channels * work.pixels, &work);
 }
 
 OrtStatus *smoe_scale_quantized(const Setting *setting, OrtKernelContext *context)

@@ -6,9 +6,6 @@
 
 enum { EPSILON, BLOCK }; /* attributes */
 
-/* Fewer activations than this are not worth waking another thread for. */
-enum { PARALLEL_FROM = 1 << 16 };
-
 typedef struct {
     const Setting *setting;
     SmoeKernel *smoe;
@@ -41,12 +38,8 @@ static OrtStatus *run_smoe(const Setting *setting, OrtKernelContext *context, Sm
     work.tile = SMOE_TILE / block;
     work.tiles = (work.pixels + work.tile - 1) / work.tile;
     TRY(make_output(api, context, x.dims[0], x.dims[2], x.dims[3], &work.out));
-    size_t count = (size_t)x.dims[0] * work.tiles;
-    if ((size_t)x.dims[0] * work.x.channels * work.pixels >= PARALLEL_FROM)
-        return api->KernelContext_ParallelFor(context, run_tile, count, 0, &work);
-    for (size_t i = 0; i < count; i++)
-        run_tile(&work, i);
-    return NULL;
+    const size_t images = (size_t)x.dims[0];
+    return run_parts(api, context, run_tile, images * work.tiles, images * work.x.channels * work.pixels, &work);
 }
 
 /* Without an epsilon above 0 the logarithm of a 0 would be taken. */

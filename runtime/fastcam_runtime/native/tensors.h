@@ -84,4 +84,16 @@ static inline OrtStatus *make_output(const OrtApi *api, OrtKernelContext *contex
     return NULL;
 }
 
+/* Run `part` for 0 … count - 1. Threads share the work where `elements` are read in all and waking them pays. */
+static inline OrtStatus *run_parts(const OrtApi *api, const OrtKernelContext *context, void (*part)(void *, size_t),
+                                   size_t count, size_t elements, void *work)
+{
+    enum { PARALLEL_FROM = 1 << 16 };
+    if (elements >= PARALLEL_FROM)
+        return api->KernelContext_ParallelFor(context, part, count, 0, work);
+    for (size_t i = 0; i < count; i++)
+        part(work, i);
+    return NULL;
+}
+
 #endif
