@@ -11,11 +11,10 @@ import numpy as np
 import onnxruntime as ort
 from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
 from fastcam_runtime.model.feeds import make_feeds
-from fastcam_runtime.preprocess import Preprocessor
+from fastcam_runtime.preprocess import IMAGE_TYPES, Preprocessor
 
 from .errors import GraftError
 
-_DTYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
 _MEANS = Preprocess("RGB", (123.68, 116.779, 103.939))
 """Caffe's: only the mean colour is taken away."""
 RESIZES = ("stretch", "crop")
@@ -83,7 +82,7 @@ def fits(model: Path, image: ImageInput, scores: str, scores_are: str, photos: S
     feeds = make_feeds(session.get_inputs(), image.name, shape, np.zeros)
     found = []
     for candidate in candidates(image.channels):
-        prepare = Preprocessor(image, candidate.preprocess, candidate.resize, _DTYPES.get(kind, np.uint8))
+        prepare = Preprocessor(image, candidate.preprocess, candidate.resize, IMAGE_TYPES.get(kind, np.uint8))
         rows = []
         for photo in photos:
             twice = []

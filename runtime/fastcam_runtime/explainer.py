@@ -23,16 +23,9 @@ from .limits import check_picture
 from .model.grafted import Model
 from .model.session import open_cut
 from .prepared.cache import open_cached
-from .preprocess import Preprocessor
+from .preprocess import IMAGE_TYPES, Preprocessor
 
 logger = logging.getLogger(__name__)
-
-_DTYPES = {
-    "tensor(float)": np.float32,
-    "tensor(float16)": np.float16,
-    "tensor(double)": np.float64,
-    "tensor(uint8)": np.uint8,
-}
 
 _TENSORS = 3
 """Input tensors in use at one time: one in the network, one waiting for it, one being filled."""
@@ -98,9 +91,11 @@ class Explainer:
         session = model.session(self.outputs)
         name = self.metadata.image.name
         image = next((value for value in session.get_inputs() if value.name == name), None)
-        if image is None or image.type not in _DTYPES:
+        if image is None or image.type not in IMAGE_TYPES:
             found = (
-                "is not there" if image is None else f"takes {image.type}, not one of {', '.join(_DTYPES)}"
+                "is not there"
+                if image is None
+                else f"takes {image.type}, not one of {', '.join(IMAGE_TYPES)}"
             )
             raise ModelError(f"{model.path}: its image input {name!r} {found}")
         _refuse_further_inputs(model, session)
@@ -111,7 +106,7 @@ class Explainer:
             self.metadata.image,
             self.metadata.preprocess,
             self.metadata.resize,
-            _DTYPES[image.type],
+            IMAGE_TYPES[image.type],
             self._batch or 1,
             tensors=_TENSORS,
         )

@@ -13,6 +13,14 @@ from .contract import ImageInput, Preprocess
 from .errors import ModelError
 from .image import Array, Geometry, Image, check_frame
 
+IMAGE_TYPES: dict[str, npt.DTypeLike] = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+    "tensor(uint8)": np.uint8,
+}
+"""The element types that an image input may have: onnxruntime's name and NumPy's."""
+
 
 class Preprocessor:
     """Turns uint8 frames into input tensors, in buffers that are reused from frame to frame.
@@ -24,7 +32,7 @@ class Preprocessor:
         image: Name, layout and size of the input.
         preprocess: Channel order, mean and std.
         resize: `stretch`, `crop` or `letterbox`.
-        dtype: Element type of the input: float32, float16, float64 or uint8.
+        dtype: Element type of the input, one of `IMAGE_TYPES`.
         batch: First dimension of the tensor; the frame goes to item 0.
         tensors: How many buffers take turns, so that the network can read one while the next is filled.
     """

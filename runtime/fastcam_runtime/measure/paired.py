@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnxruntime as ort
 
 from ..contract import CLASS_INPUT, METADATA_KEY, ImageInput, Metadata
@@ -24,6 +25,7 @@ from ..model.session import describe_form, open_cut, open_session
 from ..model.watching import Runner
 from ..prepared.cache import open_cached
 from ..prepared.fingerprint import sha256
+from ..preprocess import IMAGE_TYPES
 from . import system
 from .conditions import conditions
 
@@ -34,11 +36,8 @@ _FREE_SIZE = 224
 """Height and width for a network that leaves them free."""
 _RESAMPLES = 2000
 
-_DTYPES = {
-    "tensor(float)": np.float32,
-    "tensor(float16)": np.float16,
-    "tensor(double)": np.float64,
-    "tensor(uint8)": np.uint8,
+_DTYPES: dict[str, npt.DTypeLike] = {
+    **IMAGE_TYPES,
     "tensor(int8)": np.int8,
     "tensor(int32)": np.int32,
     "tensor(int64)": np.int64,

@@ -13,7 +13,7 @@ import cv2
 from ..errors import SourceError
 from ..image import Image
 from .base import Source, SourceKind, SourceOptions
-from .files import VideoFile
+from .files import VideoFrames
 from .live_source import LiveSource
 
 STREAM_TIMEOUT = 5.0
@@ -109,7 +109,7 @@ def open_stream(uri: str, options: SourceOptions) -> Source:
         return opened.pop() if opened else _connect_stream(name, uri)
 
     if opened[0].get(cv2.CAP_PROP_FRAME_COUNT) > 0:  # 0 or negative for a stream
-        return VideoFile(name, connect, options)
+        return VideoFrames(name, connect, options)
     return LiveSource(name, lambda: CaptureGrabber(connect(), STREAM_TIMEOUT), options)
 
 

@@ -40,7 +40,7 @@ def open_files(name: str, options: SourceOptions) -> Source:
     if path.is_file():
         if path.suffix.lower() in IMAGE_SUFFIXES:
             return ImageFiles(name, [path], options)
-        return VideoFile(str(path), partial(_open_video, path), options)
+        return VideoFrames(str(path), partial(_open_video, path), options)
     if glob.has_magic(name):
         return ImageFiles(name, _images(matching(path), f"{name}: the pattern matches no image"), options)
     if path.exists():
@@ -122,7 +122,7 @@ def _is_text(path: Path) -> bool:
     return b"\0" not in head and head.isascii() and path.suffix.lower() not in (".m3u8", ".sdp")
 
 
-class VideoFile(OrderedSource):
+class VideoFrames(OrderedSource):
     """A video with an end; frames that cannot be decoded are skipped.
 
     Args:
