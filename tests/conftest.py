@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,12 @@ def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder
+
+
+def pytest_collection_finish() -> None:
+    """Keep what the imports left from the garbage collector: `export` runs a full collection every time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
