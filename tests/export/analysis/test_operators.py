@@ -11,6 +11,7 @@ import onnxruntime as ort
 import pytest
 from fastcam_export.analysis.operators import OPERATORS, Operator, Sign, facts
 from onnx import TensorProto, helper
+from support.steps import knows
 
 OPSET = 22
 MICROSOFT = {"FastGelu", "QuickGelu", "BiasGelu", "FusedConv", "FusedGemm", "FusedMatMul"}
@@ -133,6 +134,8 @@ def test_every_row_is_an_operator(name: str) -> None:
         with pytest.raises(onnx.defs.SchemaError):
             onnx.defs.get_schema(name)
         assert run(name, given(name)).size, "onnxruntime knows it"
+    elif name == "Swish" and not knows(24):
+        pytest.skip("onnx is too old for it")
     else:
         assert onnx.defs.get_schema(name, REPLACED.get(name, onnx.defs.onnx_opset_version())).name == name
 

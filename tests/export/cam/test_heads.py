@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from fastcam_export.errors import GraftError
 from onnx import numpy_helper
 from support.cam_harness import autograd, run, session, textbook_cam, with_class_map
+from support.steps import opsets
 
 CHANNELS, CLASSES = 6, 5
 RNG = np.random.default_rng(11)
@@ -138,7 +139,7 @@ def test_form(form: Form, free: bool) -> None:
             np.testing.assert_allclose(cam, expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("opset", [13, 15, 17, 18, 20, 21, 23, 24])
+@pytest.mark.parametrize("opset", opsets(13, 15, 17, 18, 20, 21, 23, 24))
 def test_opsets(opset: int) -> None:
     """The derived nodes are written in the model's own opset."""
     nodes = (

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 import torch
 from fastcam_export.load import load
@@ -137,6 +138,10 @@ def test_quantised_general() -> None:
         hidden = torch.nn.functional.hardswish(a.mean((2, 3)) @ torch.tensor(weight).T)
         return hidden @ torch.tensor(second).double().T * SCALE
 
+    try:
+        run(model, "out", {"x": x})
+    except ort.capi.onnxruntime_pybind11_state.Fail:
+        pytest.skip("this onnxruntime does not run the network itself")
     grown = with_class_map(model, "tap")
     cam = run(grown, "cam", {"x": x, "saliency_class": classes})
     np.testing.assert_allclose(cam, textbook_cam(x, autograd(head, x, classes), "gradcam++"), atol=0.02)

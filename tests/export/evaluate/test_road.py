@@ -64,10 +64,9 @@ def test_known_pixels_stay_and_a_flat_picture_is_restored() -> None:
     assert impute(flat, missing, steps=400) == pytest.approx(flat, abs=1e-4)
 
 
+@pytest.mark.usefixtures("torchvision")  # the package imports it
 def test_the_package_grad_cam_imputes_the_same() -> None:
     torch = pytest.importorskip("torch")
-    modules = pytest.importorskip("benchmarks.modules")
-    modules.import_torchvision()
     road = pytest.importorskip("pytorch_grad_cam.metrics.road")
     picture, missing = _picture(48), _missing(48, 0.5, blobs=True)
     theirs = road.NoisyLinearImputer(noise=0)(torch.from_numpy(picture), torch.from_numpy(~missing * 1.0))
