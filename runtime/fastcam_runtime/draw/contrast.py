@@ -12,7 +12,7 @@ LOW, HIGH = 50.0, 99.5
 """Percentiles of the map between which the opacity grows."""
 
 _SAMPLES = 2**14
-"""Pixels that the percentiles are taken over: larger maps are sampled on a regular grid."""
+"""Pixels that the percentiles are taken over, at most: larger maps are sampled on a regular grid."""
 
 
 class Contrast:
@@ -49,9 +49,11 @@ def limits(saliency: Array) -> tuple[float, float]:
 
     Values that are not finite are ignored; a map without any other gives 0 and 0.
     """
-    step = max(1, math.isqrt(saliency.size // _SAMPLES))
+    step = math.ceil(math.sqrt(saliency.size / _SAMPLES))
     values = saliency[::step, ::step].ravel()
-    values = values[np.isfinite(values)]
+    finite = np.isfinite(values)
+    if not finite.all():
+        values = values[finite]
     if not values.size:
         return 0.0, 0.0
     ranks = [round(percent / 100 * (values.size - 1)) for percent in (LOW, HIGH)]

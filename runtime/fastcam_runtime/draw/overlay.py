@@ -7,10 +7,10 @@ import numpy as np
 
 from ..errors import FastcamError, closest
 from ..image import Array, Geometry, Image, check_frame
-from ..native import blending
 from . import colormaps
 from .contour import draw_outlines, outlines
 from .contrast import Contrast
+from .mixing import CLEAR, Mixer, as_bytes
 
 BLENDS = {"focus": 0.9, "colour": 0.5, "paper": 0.75}
 """Each blend, and its opacity. `focus`: the opacity follows the map, and the frame keeps its colours where
@@ -21,6 +21,10 @@ DEFAULT_BLEND = "focus"
 
 STEADY = 0.9
 """The share of the past in the contrast of a video: it follows a change of the scene within a second."""
+
+_PAIRED_FROM = 3.0
+"""How often a map is enlarged before two rows of the frame share a row of it, as two rows of a video share
+their colours."""
 
 _UNSEEN = 0.5
 """Brightness of what the network did not see, in the blend `focus`."""
@@ -60,11 +64,12 @@ class Overlay:
             raise FastcamError(f"no blend {blend!r}; one of {', '.join(BLENDS)}{closest(blend, BLENDS)}")
         self._blend = blend
         self._contour = contour
-        self.restyle(colormap, BLENDS[blend] if alpha is None else alpha)
         self._compiled = compiled
+        self.restyle(colormap, BLENDS[blend] if alpha is None else alpha)
         self._contrast = Contrast(steady)
         self._heat: Image = np.zeros((0, 0, 3), np.uint8)
         self._picture = self._heat
+        self._levels: Array = np.zeros((0, 0), np.uint8)
         self._seen: object = None
 
     def restyle(self, colormap: str, alpha: float) -> None:
@@ -72,8 +77,8 @@ class Overlay:
         table = colormaps.table(colormap)
         self.colormap = colormap
         self._alpha = alpha
-        self._colours = _packed(table)
-        self._keep, self._add = _weights(table, alpha, self._blend == "focus")
+        self._colours = np.column_stack([table.reshape(256, 3), np.zeros(256, np.uint8)])
+        self._mix = Mixer(table, alpha, self._blend == "focus", self._compiled)
 
     def reset(self) -> None:
         """Forget the contrast of the maps so far: the next ones are about something else."""
@@ -106,12 +111,12 @@ class Overlay:
             heat = self.heat(saliency, geometry)
             cv2.addWeighted(base, 1 - self._alpha, heat, self._alpha, 0, dst=self._picture)
             return self._picture
-        low, high = self._contrast(geometry.undo(saliency)) if self._blend == "focus" else (0.0, 1.0)
-        levels = self._levels_of(saliency, geometry, low, high)
-        if levels.shape != geometry.frame:
+        seen = geometry.seen
+        levels = self._levels_of(geometry.undo(saliency), seen.height, seen.width)
+        if geometry.frame != (seen.height, seen.width):
             unseen = _UNSEEN if self._blend == "focus" else 1 - self._alpha
             cv2.convertScaleAbs(base, alpha=unseen, dst=self._picture)
-        self._mix(geometry.seen.of(base), levels, geometry)
+        self._mix(seen.of(base), levels, seen.of(self._picture))
         if self._contour is not None:
             draw_outlines(self._picture, outlines(saliency, self._contour, geometry))
         return self._picture
@@ -128,37 +133,21 @@ class Overlay:
             seen, part = geometry.seen, cv2.cvtColor(geometry.undo(saliency), cv2.COLOR_RGB2BGR)
             cv2.resize(part, (seen.width, seen.height), dst=seen.of(self._heat))
         else:
-            levels = self._levels_of(saliency, geometry, 0.0, 1.0)
-            self._look_up(levels, self._colours, geometry.seen.of(self._heat))
+            seen, small = geometry.seen, _to_bytes(geometry.undo(saliency), 0.0, 1.0, (0, 255))
+            levels = cv2.resize(small, (seen.width, seen.height), dst=self._room(seen.height, seen.width))
+            pixels = as_bytes(cv2.LUT(levels, self._colours.view(np.int32)))
+            cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR, dst=seen.of(self._heat))
         return self._heat
 
-    def _mix(self, base: Image, levels: Array, geometry: Geometry) -> None:
-        """((frame·keep + 255) >> 8) + add, by the weights of each level."""
-        picture = geometry.seen.of(self._picture)
-        blend_levels = blending.load() if self._compiled else None
-        if blend_levels is not None:
-            blend_levels(base, levels, self._keep, self._add, picture)
-            return
-        weights = self._look_up(levels, self._keep, geometry.seen.of(self._heat))
-        products = cv2.multiply(base, weights, dtype=cv2.CV_16U)
-        # x/256 + 255/512 is never halfway between integers, so that rounding it is (x + 255) >> 8.
-        cv2.convertScaleAbs(products, alpha=1 / 256, beta=255 / 512, dst=picture)
-        cv2.add(picture, self._look_up(levels, self._add, weights), dst=picture)
-
-    def _levels_of(self, saliency: Array, geometry: Geometry, low: float, high: float) -> Array:
-        """The map as bytes, where it lies on the frame: 0 up to `low`, 255 from `high` on."""
-        part = geometry.undo(saliency)
-        scale = 255 / (high - low) if high > low else 0.0
+    def _levels_of(self, part: Array, height: int, width: int) -> Array:
+        """The levels that the mixer takes, of the part of the map that lies on the frame."""
         # To bytes before enlarging: the values become one of 256 colours in any case.
-        small = cv2.addWeighted(part, scale, part, 0, -low * scale, dtype=cv2.CV_8U)
-        return np.asarray(cv2.resize(small, self._levels.shape[::-1], dst=self._levels))
-
-    def _look_up(self, levels: Array, table: Array, target: Array) -> Array:
-        """The three bytes of each level, in `target`."""
-        packed = cv2.LUT(levels, table, dst=self._packed)
-        pixels = packed.view(np.uint8).reshape(*packed.shape, 4)
-        cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR, dst=target)
-        return target
+        if self._blend == "focus":
+            small = _to_bytes(part, *self._contrast(part), (CLEAR, self._mix.darkest))
+        else:
+            small = _to_bytes(part, 0.0, 1.0, (0, 255))
+        rows = -(-height // 2) if height >= _PAIRED_FROM * part.shape[0] else height
+        return np.asarray(cv2.resize(small, (width, rows), dst=self._room(rows, width)))
 
     def _fit(self, geometry: Geometry) -> None:
         """Allocate buffers for this geometry, black outside of what the network saw."""
@@ -167,16 +156,21 @@ class Overlay:
         self._seen = (geometry.frame, geometry.seen)
         self._heat = np.zeros((*geometry.frame, 3), np.uint8)
         self._picture = np.empty_like(self._heat)
-        self._levels: Array = np.empty((geometry.seen.height, geometry.seen.width), np.uint8)
-        self._packed: Array = np.empty(self._levels.shape, np.int32)
+
+    def _room(self, height: int, width: int) -> Array:
+        if self._levels.shape != (height, width):
+            self._levels = np.empty((height, width), np.uint8)
+        return self._levels
 
 
-def _weights(table: Array, alpha: float, follows: bool) -> tuple[Array, Array]:
-    """For each level, how much of the frame is kept (of 255), and what is added to it."""
-    opacity = alpha * (np.arange(256)[:, None] / 255 if follows else np.ones((256, 1)))
-    keep = 255 - np.rint(255 * opacity)
-    add = np.rint(table.reshape(256, 3) * (255 - keep) / 255)
-    return _packed(np.repeat(keep, 3, axis=1)), _packed(add)
+def _to_bytes(part: Array, low: float, high: float, ends: tuple[int, int]) -> Array:
+    """Values from `low` to `high` as bytes from one of `ends` to the other; what is no number as `low`."""
+    if not np.isfinite(part).all():
+        part = np.nan_to_num(part, nan=low)
+    scale = (ends[1] - ends[0]) / (high - low) if high > low else 0.0
+    # Clipped first: what is far outside would not fit into the integers that OpenCV rounds to.
+    clipped = np.clip(part, low, high)
+    return np.asarray(cv2.convertScaleAbs(clipped, alpha=scale, beta=ends[0] - low * scale))
 
 
 def _check_map(saliency: Array) -> None:
@@ -186,13 +180,6 @@ def _check_map(saliency: Array) -> None:
     if not (saliency.ndim == 2 or rgb) or saliency.size == 0:
         shape = "×".join(map(str, saliency.shape))
         raise FastcamError(f"a map must be H×W, or H×W×3 uint8, not {shape} {saliency.dtype}")
-
-
-def _packed(table: Array) -> Array:
-    """256 times three bytes as one int32 each: a lookup takes half the time of three channels."""
-    colours = np.zeros((256, 4), np.uint8)
-    colours[:, :3] = table.reshape(256, 3)
-    return colours.view(np.int32).reshape(256, 1)
 
 
 def overlay(

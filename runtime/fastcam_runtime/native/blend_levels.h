@@ -1,4 +1,4 @@
-/* The frame and the colours of a map's levels, mixed by a weight per level, in one pass over the picture. */
+/* A map over a frame: the frame's pixels weighted, and a colour added, by the level of each. One pass. */
 #ifndef FASTCAM_BLEND_LEVELS_H
 #define FASTCAM_BLEND_LEVELS_H
 
@@ -7,11 +7,12 @@
 
 #include "exported.h"
 
-/* Called from Python. A channel of the picture is ((frame·keep + 255) >> 8) + add: a keep of 255 and an add of 0
- * leave the frame as it is. `keep` and `add` hold four bytes for each of 256 levels, one per channel and a 0;
- * add is at most 255 − keep. Strides are bytes from row to row; levels have no gaps. */
-EXPORTED void fastcam_blend_levels(const uint8_t *frame, ptrdiff_t frame_stride, const uint8_t *levels,
-                                   const uint8_t *keep, const uint8_t *add, uint8_t *picture,
-                                   ptrdiff_t picture_stride, size_t height, size_t width);
+/* Called from Python. A byte of the picture is round(frame·keep/255) + added. `table` has four bytes for each of 256
+ * levels: what is added to the three channels, at most 255 − keep, and keep. Strides are bytes from row to row. Each
+ * row of levels serves `share` rows of the frame, the last one those that are left; levels have no gaps. Frame and
+ * picture do not overlap. */
+EXPORTED void fastcam_blend_levels(const uint8_t *frame, ptrdiff_t frame_stride, const uint8_t *levels, size_t share,
+                                   const uint8_t *table, uint8_t *picture, ptrdiff_t picture_stride, size_t height,
+                                   size_t width);
 
 #endif

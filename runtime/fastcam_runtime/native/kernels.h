@@ -42,6 +42,17 @@ typedef struct {
     const float *row_fraction, *column_fraction;
 } Layer;
 
+/* Rows of a frame, of 3 bytes a pixel, that share one row of levels, and the picture of them. Strides are bytes from
+ * row to row. */
+typedef struct {
+    const uint8_t *frame;
+    ptrdiff_t frame_stride;
+    const uint8_t *table; /* for each of 256 levels three bytes that are added, and the weight of the frame, of 255 */
+    uint8_t *picture;
+    ptrdiff_t picture_stride;
+    size_t rows;
+} Blend;
+
 typedef void MapKernel(const float *map, size_t count, float *out);
 typedef void SmoeKernel(Activations x, size_t count, float epsilon, float *out);
 typedef void QuantizedKernel(Quantized x, size_t count, float epsilon, float *out);
@@ -50,6 +61,7 @@ typedef void CombineKernel(const Layer *layers, size_t count, size_t width, size
                            float *out);
 typedef void LoviKernel(const Layer *layers, size_t count, size_t width, size_t first, size_t last, float *scratch,
                         uint8_t *out);
+typedef void BlendKernel(Blend b, const uint8_t *levels, size_t width);
 
 /* The kernels of one instruction set: a pointer for each KERNEL row of table.h. */
 typedef struct {

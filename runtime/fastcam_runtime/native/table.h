@@ -13,6 +13,7 @@
  *                         `.read_attributes` has no attributes. */
 
 #ifdef ARITHMETIC
+#include "blend_rows.h"
 #include "class_maps.h"
 #include "gauss_normalize.h"
 #include "lovi.h"
@@ -42,6 +43,8 @@ KERNEL(MapKernel, minmax)
 /* combined · CAM, and combined · (1 − CAM). */
 KERNEL(ProductKernel, fast_cam)
 KERNEL(ProductKernel, non_class)
+/* The rows of a picture: round(frame·keep/255) + added, by the table's entry of each pixel's level. */
+KERNEL(BlendKernel, blend_rows)
 #undef KERNEL
 #endif
 

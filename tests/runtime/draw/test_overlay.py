@@ -86,12 +86,32 @@ def test_focus_follows_the_map_between_its_percentiles(compiled: bool) -> None:
     saliency = 0.2 + 0.6 * rng.random((100, 120), np.float32)
     low, high = np.percentile(saliency, [50, 99.5])
     picture = Overlay(alpha=0.8, compiled=compiled).draw(frame, saliency)
-    share = np.clip((saliency - low) / (high - low), 0, 1)
-    colours = colormaps.table("inferno")[np.rint(255 * share).astype(int), 0]
-    opacity = 0.8 * share[..., None]
-    np.testing.assert_allclose(picture, (1 - opacity) * frame + opacity * colours, atol=2.5)
+    # the opacity is a whole number of 255ths, and the colour is that of the opacity
+    opacity = np.rint(255 * 0.8 * np.clip((saliency - low) / (high - low), 0, 1)) / 255
+    colours = colormaps.table("inferno")[np.rint(255 * opacity / 0.8).astype(int), 0]
+    np.testing.assert_allclose(
+        picture, (1 - opacity[..., None]) * frame + opacity[..., None] * colours, atol=2.5
+    )
     below = saliency < low - 0.01
     np.testing.assert_array_equal(picture[below], frame[below])  # the frame keeps its colours
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("height", [90, 91])
+def test_a_map_that_is_enlarged_much_serves_two_rows_at_a_time(compiled: bool, height: int) -> None:
+    """The shared levels lie halfway between the two rows: the picture is that of half the height, twice."""
+    rng = np.random.default_rng(1)
+    saliency = rng.random((30, 40), np.float32)
+    frame = np.zeros((height, 40, 3), np.uint8)
+    picture = Overlay("gray", compiled=compiled).draw(frame, saliency)[..., 0].astype(float)
+    np.testing.assert_array_equal(picture[: height - 1 : 2], picture[1::2])
+    low, high = np.percentile(saliency, [50, 99.5])
+    share = np.clip((saliency - low) / (high - low), 0, 1)
+    ys = np.clip((np.arange(-(-height // 2)) + 0.5) * 30 / (-(-height // 2)) - 0.5, 0, 29)
+    above = np.minimum(ys.astype(int), 28)
+    part = (ys - above)[:, None]
+    opacity = 0.9 * (share[above] * (1 - part) + share[above + 1] * part)
+    np.testing.assert_allclose(picture[::2], 255 * opacity * opacity / 0.9, atol=4)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.4, 1.0, np.nan])
@@ -148,12 +168,12 @@ def test_on_a_still_scene_the_overlay_changes_no_more_than_the_map() -> None:
 
 
 @pytest.mark.skipif(blending.load() is None, reason=native.status())
-@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 8, 97])
+@pytest.mark.parametrize("size", [(13, 3), (13, 4), (13, 5), (13, 7), (13, 8), (31, 99), (44, 64), (45, 70)])
 @pytest.mark.parametrize("resize", contract.RESIZE)
 @pytest.mark.parametrize("part", [np.s_[:], np.s_[1:-1, 2:], np.s_[::-1, ::-1], np.s_[..., ::-1]])
-def test_the_compiled_blend_draws_the_same_picture(width: int, resize: str, part: object) -> None:
-    rng = np.random.default_rng(width)
-    frame = rng.integers(0, 256, (13, width + 2, 3), np.uint8)[part]  # type: ignore[index]
+def test_the_compiled_blend_draws_the_same_picture(size: tuple[int, int], resize: str, part: object) -> None:
+    rng = np.random.default_rng(size)
+    frame = rng.integers(0, 256, (*size, 3), np.uint8)[part]  # type: ignore[index]
     geometry = Geometry.lay(frame.shape[:2], (8, 8), resize)
     saliency = rng.random((8, 8), np.float32)
     for blend in BLENDS:

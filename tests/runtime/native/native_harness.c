@@ -226,24 +226,28 @@ static double check_class_maps(const Kernels *kernels)
 /* How far the blend is from its formula; frame and picture are parts of larger ones, left as they are. */
 static int check_blend(void)
 {
-    size_t height = below(5), width = below(80), gap = below(7), stride = 3 * width + gap;
-    size_t bytes = height ? (height - 1) * stride + 3 * width : 0;
-    uint8_t *frame = block(bytes), *picture = block(bytes), *levels = block(height * width);
-    uint8_t keep[4 * 256], add[4 * 256];
+    size_t height = below(7), width = below(80), gap = below(7), stride = 3 * width + gap, share = 1 + below(3);
+    size_t bytes = height ? (height - 1) * stride + 3 * width : 0, rows = (height + share - 1) / share;
+    uint8_t *frame = block(bytes), *picture = block(bytes), *levels = block(rows * width);
+    uint8_t table[4 * 256];
     int worst = 0;
-    for (size_t i = 0; i < 4 * 256; i++) {
-        keep[i] = (uint8_t)(i % 4 == 3 ? 0 : i < 4 ? 255 : below(256)); /* level 0 keeps the frame */
-        add[i] = (uint8_t)(i % 4 == 3 ? 0 : below(256u - keep[i]));
+    for (size_t i = 0; i < 256; i++) {
+        table[4 * i + 3] = (uint8_t)(i == 255 ? 255 : below(256)); /* level 255 keeps the frame */
+        for (size_t c = 0; c < 3; c++)
+            table[4 * i + c] = (uint8_t)below(256u - table[4 * i + 3]);
     }
     for (size_t i = 0; i < bytes; i++)
         frame[i] = (uint8_t)(below(4) ? below(256) : 255), picture[i] = 77;
-    for (size_t i = 0; i < height * width; i++)
-        levels[i] = (uint8_t)(below(3) ? 0 : below(256));
-    fastcam_blend_levels(frame, (ptrdiff_t)stride, levels, keep, add, picture, (ptrdiff_t)stride, height, width);
+    for (size_t i = 0; i < rows * width; i++)
+        levels[i] = (uint8_t)(i / 40 % 2 ? 255 : below(256));
+    fastcam_blend_levels(frame, (ptrdiff_t)stride, levels, share, table, picture, (ptrdiff_t)stride, height, width);
     for (size_t i = 0; i < bytes; i++) {
         size_t y = i / stride, x = i % stride;
-        size_t entry = x < 3 * width ? 4 * levels[y * width + x / 3] + x % 3 : 0;
-        int expected = x < 3 * width ? (frame[i] * keep[entry] + 255) / 256 + add[entry] : 77;
+        int expected = 77;
+        if (x < 3 * width) {
+            const uint8_t *entry = table + 4 * levels[y / share * width + x / 3];
+            expected = (int)floor(frame[i] * entry[3] / 255.0 + 0.5) + entry[x % 3];
+        }
         worst = abs(picture[i] - expected) > worst ? abs(picture[i] - expected) : worst;
     }
     free(frame), free(picture), free(levels);

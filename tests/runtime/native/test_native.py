@@ -73,8 +73,9 @@ def test_a_library_that_does_not_load_is_passed_over(monkeypatch: pytest.MonkeyP
         {"levels": np.zeros((6, 7), np.uint8)},
         {"levels": np.zeros((5, 7), np.int32)},
         {"levels": np.zeros((7, 5), np.uint8).T},
-        {"keep": np.zeros((255, 1), np.int32)},
-        {"add": np.zeros((255, 1), np.int32)},
+        {"levels": np.zeros((4, 7), np.uint8)},
+        {"levels": np.zeros((0, 7), np.uint8)},
+        {"table": np.zeros((255, 4), np.uint8)},
         {"picture": np.zeros((4, 7, 3), np.uint8)},
         {"picture": np.zeros((5, 7, 4), np.uint8)[..., :3]},
     ],
@@ -83,8 +84,7 @@ def test_what_cannot_be_blended_is_refused(wrong: dict[str, np.ndarray]) -> None
     fitting = {
         "frame": np.zeros((5, 7, 3), np.uint8),
         "levels": np.zeros((5, 7), np.uint8),
-        "keep": np.zeros((256, 1), np.int32),
-        "add": np.zeros((256, 1), np.int32),
+        "table": np.zeros((256, 4), np.uint8),
         "picture": np.ones((5, 7, 3), np.uint8),
     }
     blend_levels = blending.load()
