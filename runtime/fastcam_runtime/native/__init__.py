@@ -1,9 +1,9 @@
 """The compiled kernels: an onnxruntime custom-operator library, where one was built at installation.
 
 A grafted file's steps are local functions of the domain `fastcam`. onnxruntime expands them into standard
-operators, except where a registered library has a kernel of the same name. So the same file runs everywhere,
-and several times faster beside this library. The kernels run on the CPU: registering them for a session on an
-accelerator would bring every tapped tensor back from it.
+operators, unless a registered library has a kernel of the same name. So the same file runs everywhere, and
+several times faster with this library. The kernels run on the CPU: registering them for a session on an
+accelerator would copy every tapped tensor back to the CPU.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def status() -> str:
     """One line: whether compiled kernels are available, and if not, why."""
     path = library_path()
     if path is None:
-        return f"no compiled kernels: no {_LIBRARY.name} here, which installing builds with a C compiler"
+        return f"no compiled kernels: {_LIBRARY.name} is missing; installing with a C compiler builds it"
     if why := _why_refused():
         return f"no compiled kernels: onnxruntime {ort.__version__} does not load them: {why}"
     return f"compiled kernels ({path.name})"

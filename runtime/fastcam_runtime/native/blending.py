@@ -35,7 +35,7 @@ def load() -> BlendLevels | None:
             picture: Like the frame, in other memory, with the pixels of each row side by side.
 
         Raises:
-            ValueError: Their shapes, types or strides are different.
+            ValueError: A shape, type or stride does not match.
         """
         share = -(-frame.shape[0] // max(1, levels.shape[0]))
         if not (

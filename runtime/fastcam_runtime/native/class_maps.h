@@ -1,13 +1,13 @@
-/* The last steps of the class maps: min–max of an upsampled map, and its products with the combined one. */
+/* The last steps of the class maps: min–max of the upsampled CAM, and its products with the combined map. */
 #include "extremes.h"
 #include "kernels.h"
 
 #include <math.h>
 
-/* Partial extremes. More than a compiler unrolls, so that it takes the loop over them for vectors instead. */
+/* Partial extremes: too many to unroll, so compilers vectorise the loop over them instead. */
 enum { EXTREMES = 32 };
 
-/* A map that varies by less, relative to its largest value, is constant: upsampling rounds that much. */
+/* A map whose range is below this fraction of its maximum counts as constant: upsampling rounds by that much. */
 #define ROUNDING 1e-6f
 
 static void minmax(const float *map, size_t count, float *restrict out)

@@ -1,9 +1,9 @@
-/* The weighted sum of maps of different sizes, each interpolated bilinearly. Rows of the maps are stretched to
- * the output's width when the first output row needs them; an output row mixes two stretched rows per map. */
+/* The weighted sum of maps of different sizes, each interpolated bilinearly. A row of a map is stretched to the
+ * output's width when an output row first needs it; an output row blends two stretched rows per map. */
 #include "kernels.h"
 
-/* A row stretched by an even factor: half a step of the first pixel, equal steps from pixel to pixel, half a step
- * of the last. Inlined with a constant factor, the inner loop becomes vectors. */
+/* Stretch a row by an even factor: `factor / 2` copies of the first pixel, linear steps between pixels, then
+ * `factor / 2` copies of the last. With a constant factor the compiler vectorises the inner loop. */
 static inline void stretch_evenly(const float *in, size_t length, size_t factor, float *restrict out)
 {
     const size_t half = factor / 2;
@@ -39,16 +39,16 @@ static void stretch_row(const Layer *layer, size_t row, size_t width, float *res
     }
 }
 
-/* One map's part of an output row: two stretched rows, each with its share of the map's weight. */
+/* One map's contribution to an output row: two stretched rows, each with its share of the map's weight. */
 typedef struct {
     const float *upper, *lower;
     float above, below;
 } Part;
 
-enum { PARTS = 5 }; /* parts that are added up at once: the usual number of scales */
+enum { PARTS = 5 }; /* parts added in one pass: the usual number of scales */
 
-/* The sum of the parts, or that on top of what is in `out`. Inlined with a constant count, the inner loop is
- * unrolled and the outer one becomes vectors: every pixel is written once. */
+/* Write the sum of the parts, or add it to `out`. With a constant count the compiler unrolls the inner loop and
+ * vectorises the outer one, so every pixel is written once. */
 static inline void add_parts(const Part *parts, size_t count, int on_top, size_t width, float *restrict out)
 {
     for (size_t x = 0; x < width; x++) {
@@ -73,8 +73,8 @@ static void add_up(const Part *parts, size_t count, int on_top, size_t width, fl
         add_parts(parts, count, 0, width, out);
 }
 
-/* A map's part of output row `y`. `slots` keeps two stretched rows of the map, row r in slot r % 2: the output row
- * before, if it was not before `first`, left its two rows there. */
+/* A map's part of output row `y`. `slots` caches two stretched rows of the map, row r in slot r % 2. Unless `y` is
+ * `first`, the slots still hold the rows of output row y − 1. */
 static inline Part row_part(const Layer *layer, size_t y, size_t first, size_t width, float *slots)
 {
     size_t top = (size_t)layer->row[y], bottom = top + (layer->height > 1);

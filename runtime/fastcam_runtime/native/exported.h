@@ -1,4 +1,4 @@
-/* What the library shows to the outside: everything else is hidden. */
+/* Marks the functions that the library exports; all others have hidden visibility. */
 #ifndef FASTCAM_EXPORTED_H
 #define FASTCAM_EXPORTED_H
 

@@ -1,4 +1,4 @@
-/* The smaller and the larger of two numbers, in the form that compilers have an instruction for. */
+/* Minimum and maximum, written so that compilers emit one instruction. */
 #ifndef FASTCAM_EXTREMES_H
 #define FASTCAM_EXTREMES_H
 

@@ -1,12 +1,12 @@
-/* The normal distribution function of a map's own mean and standard deviation: ½(1 + erf((s − μ)/(σ√2))). */
+/* The CDF of the normal distribution with the map's own mean and standard deviation: ½(1 + erf((s − μ)/(σ√2))). */
 #include "kernels.h"
 
 #include <math.h>
 
-/* Partial sums. More than a compiler unrolls, so that it takes the loop over them for vectors instead. */
+/* Partial sums: too many to unroll, so compilers vectorise the loop over them instead. */
 enum { SUMS = 32 };
 
-/* erf to 4e-7: a rational fit on |x| ≤ 3.9, where erf has reached ±1 in float. */
+/* erf with an error of 4e-7: a rational fit for |x| ≤ 3.9. Beyond, erf is ±1 in float32. */
 static inline float erf_of(float x)
 {
     x = x > 3.9f ? 3.9f : x;
@@ -29,8 +29,8 @@ static inline float erf_of(float x)
     return y < -1 ? -1 : y;
 }
 
-/* Mean and unbiased variance. Summing around a value of the map keeps the digits of one with low contrast:
- * no value is further than √count standard deviations from the mean. The variance of equal values is exactly 0. */
+/* Mean and unbiased variance. The sums are of s − s[0], which avoids cancellation in a map with low contrast:
+ * s[0] is at most √count standard deviations from the mean. The variance of equal values is exactly 0. */
 static void moments(const float *s, size_t count, double *mean, double *variance)
 {
     double first[SUMS] = {0}, second[SUMS] = {0}, shift = (double)s[0], n = (double)count;
@@ -62,7 +62,7 @@ static void gauss_normalize(const float *map, size_t count, float *restrict out)
     if (count == 0)
         return;
     moments(map, count, &mean, &variance);
-    /* A constant map has no distribution, nor has one that is not finite. */
+    /* The variance is 0 for a constant map, and NaN or infinite for a map that is not finite. */
     if (!(variance > 0 && variance <= 1.7976931348623157e308)) {
         for (size_t p = 0; p < count; p++)
             out[p] = 0.5f;

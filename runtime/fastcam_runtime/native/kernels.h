@@ -1,4 +1,4 @@
-/* The arithmetic of the operators, compiled once for each instruction set and chosen when a node is made. */
+/* The arithmetic of the operators, compiled once per instruction set and selected when a node is created. */
 #ifndef FASTCAM_KERNELS_H
 #define FASTCAM_KERNELS_H
 
@@ -7,33 +7,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Values of one row that one call of a SMOE kernel takes at most. What it keeps of them stays in the second-level
- * cache, and the rows that it reads are long enough for the processor to see them coming. */
+/* Most values of one row in one call of a SMOE kernel. The intermediate results fit into the L2 cache, and the rows
+ * are long enough for the hardware prefetcher. */
 #define SMOE_TILE 2048
-/* Channels that it takes at most: the exponents of more would not add up in 32 bits. */
+/* Most channels: the sum of more exponents would overflow 32 bits. */
 #define SMOE_CHANNELS (1 << 24)
 
 /* Channel c of pixel p is data[c / block * stride + p * block + c % block]. */
 typedef struct {
     const float *data;
-    size_t channels; /* a multiple of `block`, 1 at least */
+    size_t channels; /* a multiple of `block`, at least 1 */
     size_t block;    /* 1 for planes, else 8 or 16 */
     size_t stride;
 } Activations;
 
-/* Quantised activations: channel c of pixel p is data[c * channel_step + p * pixel_step]. With `flip` and `zero` they are
+/* Quantised activations: channel c of pixel p is data[c * channel_step + p * pixel_step]. A byte dequantises to
  * scale·max((byte ^ flip) − zero, 0). */
 typedef struct {
     const uint8_t *data;
-    size_t channels; /* 1 at least; whole vectors of 8 where they lie together */
+    size_t channels; /* at least 1; a multiple of 8 if `channel_step` is 1 */
     size_t channel_step, pixel_step;
-    uint8_t flip; /* 0x80 for int8, whose order it makes that of uint8 */
-    uint8_t zero; /* the zero point, flipped */
+    uint8_t flip; /* 0x80 for int8: the XOR maps it to uint8 in the same order; 0 for uint8 */
+    uint8_t zero; /* the zero point ^ flip */
     float scale;
 } Quantized;
 
-/* One map of a combination. Output row y lies `row_fraction[y]` of the way from row `row[y]` to the next, and so
- * do the columns. `row[y]` is the last row only where there is but one. */
+/* One map of a combination. Output row y is at `row_fraction[y]` between rows `row[y]` and `row[y] + 1`; columns
+ * alike. `row[y]` is never the last row, unless there is only one. */
 typedef struct {
     const float *pixels;
     size_t height, width;
@@ -79,8 +79,8 @@ extern const Kernels fastcam_kernels_avx2;
 /* The fastest kernels that this processor can run. */
 const Kernels *fastcam_kernels(void);
 
-/* Channels that onnxruntime keeps together on this processor, if it does: as many as the widest registers hold. 0
- * where that is not known. */
+/* The block size of onnxruntime's blocked layout (NCHWc) on this processor: as many channels as the widest
+ * registers hold. 0 if unknown. */
 EXPORTED int fastcam_block(void);
 
 #endif

@@ -2,7 +2,7 @@
 #include "kernels.h"
 
 #ifdef FASTCAM_HAVE_AVX2
-/* The standard headers come first: only our own functions may be compiled for other instructions. */
+/* The standard headers come first: the pragma must apply to our functions only. */
 #include <immintrin.h>
 #include <math.h>
 #include <string.h>

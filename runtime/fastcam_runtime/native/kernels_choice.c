@@ -1,10 +1,10 @@
-/* Which kernels this processor can run, and how onnxruntime may lay out channels on it. */
+/* Selects the kernels for this processor, and the block size of onnxruntime's blocked layout. */
 #include "kernels.h"
 
 #ifdef FASTCAM_HAVE_AVX2
 #include <cpuid.h>
 
-/* The bits of XCR0: which registers the operating system saves. 0 where the processor cannot tell. */
+/* The bits of XCR0: which registers the operating system saves. 0 if the processor lacks XGETBV. */
 static unsigned saved_registers(void)
 {
     unsigned eax, ebx, ecx, edx;
@@ -14,7 +14,7 @@ static unsigned saved_registers(void)
     return eax;
 }
 
-/* The bits of EBX that tell of extensions, from AVX2 on. */
+/* CPUID leaf 7, EBX: the feature bits for AVX2 and later extensions. */
 static unsigned extensions(void)
 {
     unsigned eax, ebx, ecx, edx;

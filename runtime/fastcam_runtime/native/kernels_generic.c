@@ -1,4 +1,4 @@
-/* The kernels for the instructions that every processor of the platform has: SSE2 on x86-64, NEON on ARM64. */
+/* The kernels for the platform's baseline instructions: SSE2 on x86-64, NEON on ARM64. */
 #include "kernels.h"
 
 #define ARITHMETIC

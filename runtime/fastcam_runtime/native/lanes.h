@@ -1,5 +1,5 @@
-/* Eight numbers at a time, from bytes: AVX2, NEON, or plain loops elsewhere. Compilers do not make vectors of loops
- * that mix bytes with floats, so these are written out. */
+/* Vectors of eight numbers, loaded from bytes: AVX2, NEON, or plain loops elsewhere. Compilers do not vectorise
+ * loops that mix bytes with floats, so these use intrinsics. */
 #ifndef FASTCAM_LANES_H
 #define FASTCAM_LANES_H
 

@@ -1,8 +1,8 @@
 /* The custom-operator library: kernels for the functions of the domain `fastcam`.
  *
- * onnxruntime expands a model's local function into its body, except where a registered operator has the same
- * domain and name: then that operator's kernel runs. Every operator here takes one variadic input, so that the
- * constants which only a function's body needs are accepted and passed over. */
+ * onnxruntime expands a model's local function into its body, unless a registered operator has the same domain
+ * and name: then that operator's kernel runs. Every operator here has one variadic input, so it accepts and
+ * ignores the constants that only the function's body needs. */
 #include "exported.h"
 #include "operators.h"
 #include "ort_abi.h"
@@ -12,10 +12,10 @@
 #define DOMAIN "fastcam"
 
 typedef struct {
-    OrtCustomOp op; /* first, so that onnxruntime's pointer to it is one to the whole */
+    OrtCustomOp op; /* first, so that a pointer to it is also a pointer to the Operator */
     const char *name;
     Compute *compute;
-    ReadAttributes *read_attributes; /* NULL: there are none */
+    ReadAttributes *read_attributes; /* NULL: no attributes */
     int output;                      /* element type; ORT_UNDEFINED means float */
 } Operator;
 
@@ -41,7 +41,7 @@ static size_t ORT_CALL get_one(const OrtCustomOp *op)
 static int ORT_CALL get_input_type(const OrtCustomOp *op, size_t index)
 {
     (void)op, (void)index;
-    return ORT_UNDEFINED; /* any: data are float, constants float or int64 */
+    return ORT_UNDEFINED; /* any type */
 }
 
 static int ORT_CALL get_output_type(const OrtCustomOp *op, size_t index)
@@ -134,7 +134,7 @@ static const Operator operators[] = {
 
 #define COUNT (sizeof operators / sizeof operators[0])
 
-/* The name of an operator; NULL behind the last. */
+/* The name of an operator; NULL if `index` is out of range. */
 EXPORTED const char *fastcam_operator(size_t index) { return index < COUNT ? operators[index].name : NULL; }
 
 static OrtStatus *make_domain(const OrtApi *api, OrtCustomOpDomain **out)
@@ -148,14 +148,14 @@ static OrtStatus *make_domain(const OrtApi *api, OrtCustomOpDomain **out)
     return status;
 }
 
-/* onnxruntime calls this for `SessionOptions.register_custom_ops_library`. The domain has to outlive every
- * session made with these options, which only the end of the process is sure to do: it is never released. */
+/* onnxruntime calls this for `SessionOptions.register_custom_ops_library`. The domain must outlive every session
+ * made with these options. The library cannot tell when the last one ends, so it never releases the domain. */
 EXPORTED OrtStatus *ORT_CALL RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base)
 {
     OrtCustomOpDomain *domain = NULL;
     const OrtApi *api = base->GetApi(ORT_API_VERSION);
     if (api == NULL) {
-        /* An older table cannot run the kernels but, being a prefix of ours, can still say so. */
+        /* An older API table is a prefix of ours: it lacks what the kernels need, but can report the error. */
         api = base->GetApi(1);
         return api == NULL ? NULL : api->CreateStatus(ORT_FAIL, "fastcam: onnxruntime 1.17 or newer is needed");
     }

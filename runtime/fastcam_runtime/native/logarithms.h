@@ -1,4 +1,4 @@
-/* Logarithms without a library, so that loops over them become vectors. */
+/* Logarithms without library calls, so that compilers vectorise loops over them. */
 #ifndef FASTCAM_LOGARITHMS_H
 #define FASTCAM_LOGARITHMS_H
 
@@ -12,7 +12,7 @@ static inline double split_of(double x, double *e)
     uint64_t bits, whole;
     double f;
     memcpy(&bits, &x, sizeof bits);
-    /* AVX2 converts no 64-bit integers: plant the exponent in the low bits of 2^52 and subtract. */
+    /* AVX2 cannot convert 64-bit integers: put the exponent into the low bits of 2^52 and subtract. */
     whole = (bits >> 52) | 0x4330000000000000u;
     memcpy(e, &whole, sizeof *e);
     *e -= two52 + 1023;
@@ -21,7 +21,7 @@ static inline double split_of(double x, double *e)
     return (f - root2) / (f + root2);
 }
 
-/* Natural logarithm of a positive, normal double; good to 4e-16 of the larger of 1 and the result. */
+/* Natural logarithm of a positive, normal double. The error is at most 4e-16·max(1, |result|). */
 static inline double log_of(double x)
 {
     double e, z = split_of(x, &e), w = z * z;
@@ -38,7 +38,7 @@ static inline double log_of(double x)
     return (e + 0.5) * 0.6931471805599453 + 2 * z * series;
 }
 
-/* log2 of a positive, normal double, to 2e-9. */
+/* log2 of a positive, normal double, with an error of 2e-9. */
 static inline double log2_of(double x)
 {
     const double per_log2 = 2.8853900817779268; /* 2/ln 2 */
@@ -51,7 +51,7 @@ static inline double log2_of(double x)
     return e + 0.5 + z * series;
 }
 
-/* log2 of a float in [1, 2), to 2e-7. */
+/* log2 of a float in [1, 2), with an error of 2e-7. */
 static inline float log2_of_mantissa(float f)
 {
     const float root2 = 1.41421356f;

@@ -1,24 +1,24 @@
-/* LOVI: hue from which scales light a pixel up, saturation from how few, value from how strongly.
+/* LOVI: the hue shows which scales respond at a pixel, the saturation how few do, the value how strongly.
  *
  * With s the scales' values at a pixel: hue = 300°·Σ sφ/Σ s with φ from 1 (the first scale) to 0 (the last),
- * value = max s, saturation = 1 − (Σs/(K·max s) − 1/K)/(1 − 1/K). Black where all are 0. */
+ * value = max s, saturation = 1 − (Σs/(K·max s) − 1/K)/(1 − 1/K). A pixel that is 0 at all scales is black. */
 #include "combine_scales.h"
 #include "extremes.h"
 
 #include <math.h>
 
-/* Stands for the sum of a pixel that is 0 at all scales. */
+/* Lower bound of the divisors: avoids 0/0 at a pixel that is 0 at all scales. */
 #define TINY 1e-30f
 /* The hue of the first scale, 300°, in sextants of the colour circle. */
 #define VIOLET 5.0f
 
-static inline float kept_in_unit(float x) { return smaller(larger(x, 0), 1); }
+static inline float clamp01(float x) { return smaller(larger(x, 0), 1); }
 
-/* To the nearest whole number, halves to even: 1.5·2^23 leaves no bit for a fraction. */
+/* Round to nearest, ties to even: floats near 1.5·2^23 have no fraction bits. */
 static inline uint8_t to_byte(float x)
 {
     const float whole = 12582912.0f;
-    return (uint8_t)(int32_t)((kept_in_unit(x) * 255 + whole) - whole);
+    return (uint8_t)(int32_t)((clamp01(x) * 255 + whole) - whole);
 }
 
 static void add_scale(const Part *part, float violet, size_t width, float *restrict total, float *restrict weighted,
@@ -40,8 +40,8 @@ static void paint_row(const float *total, const float *weighted, const float *st
         float hue = weighted[x] / larger(total[x], TINY), value = strongest[x];
         float saturation = ((float)count - total[x] / larger(value, TINY)) * spare;
         /* Each primary is a trapezoid over the hue: red around 0, green around 2, blue around 4. */
-        float red = kept_in_unit(fabsf(hue - 3) - 1), green = kept_in_unit(2 - fabsf(hue - 2));
-        float blue = kept_in_unit(2 - fabsf(hue - 4));
+        float red = clamp01(fabsf(hue - 3) - 1), green = clamp01(2 - fabsf(hue - 2));
+        float blue = clamp01(2 - fabsf(hue - 4));
         out[3 * x] = to_byte(value * (1 - saturation * (1 - red)));
         out[3 * x + 1] = to_byte(value * (1 - saturation * (1 - green)));
         out[3 * x + 2] = to_byte(value * (1 - saturation * (1 - blue)));

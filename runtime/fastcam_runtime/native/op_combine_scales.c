@@ -1,13 +1,13 @@
-/* CombineScales, Upsample and Lovi: bilinear interpolation of maps to one size, and what is made of them there. */
+/* CombineScales, Upsample and Lovi: they interpolate maps bilinearly to one size, then sum or colour them. */
 #include "operators.h"
 #include "tensors.h"
 
 #include <stdlib.h>
 
-/* Output rows that one thread does in one go, and output pixels from which other threads are woken. */
+/* Output rows per task, and the smallest number of output pixels for which other threads are used. */
 enum { BAND = 64, PARALLEL_FROM = 1 << 17 };
 
-/* Pixels of a side, at most: 32 times as many, the widest stretch, are counted in 32 bits. */
+/* Largest side in pixels: stretched by up to 32, it still fits into 32 bits. */
 enum { MAX_LENGTH = 1 << 24 };
 
 /* What the interpolated maps become. */
@@ -16,18 +16,18 @@ typedef enum { SUM, LOVI } Purpose;
 typedef struct {
     const Setting *setting;
     size_t images, height, width, count;
-    Layer *layers;  /* `count` of them, with the maps of one image */
-    float *scratch; /* for each band, `count` pairs of stretched rows and three more */
+    Layer *layers;  /* `count` layers: the maps of the current image */
+    float *scratch; /* per band: `count` pairs of stretched rows, and three more rows */
     Purpose purpose;
-    void *out; /* of one image: float [H,W], or uint8 [H,W,3] for LOVI */
+    void *out; /* for the current image: float [H,W], or uint8 [H,W,3] for LOVI */
 } Work;
 
 typedef struct {
     int64_t height, width;
 } Size;
 
-/* Where `size` output pixels read `length` source pixels: (i + ½)·length/size − ½, kept inside the map, as a
- * pixel, never the last of several, and the way from it to the next. */
+/* The source positions of `size` output pixels: (i + ½)·length/size − ½, clamped to the map. `pixel` is the whole
+ * part, at most length − 2 (0 if the length is 1), and `fraction` the rest. */
 static void fill_positions(size_t length, size_t size, int32_t *pixel, float *fraction)
 {
     const double step = (double)length / (double)size, end = (double)(length - 1);
@@ -82,8 +82,8 @@ static OrtStatus *run_images(Work *work, OrtKernelContext *context)
     return NULL;
 }
 
-/* Read the maps, inputs 0 … count − 1, into the layers, and how many images they are of; `pixels` and `fractions`
- * have room for where each of them is read, `height` rows and `width` columns. */
+/* Read the maps, inputs 0 … count − 1, into the layers, and set the number of images. `pixels` and `fractions` have
+ * room for `height` + `width` source positions per map. */
 static OrtStatus *read_layers(Work *work, const OrtKernelContext *context, const float *weights,
                               int32_t *pixels, float *fractions)
 {
@@ -108,9 +108,9 @@ static OrtStatus *read_layers(Work *work, const OrtKernelContext *context, const
     return NULL;
 }
 
-/* Room for the layers, where they are read and the scratch, in this order; NULL where there is none. The sum is one
- * of doubles, which do not overflow, and exact as far as there is memory. */
-static void *make_room(const Work *work)
+/* Allocate the layers, their source positions and the scratch, in this order; NULL if there is no memory. The size
+ * is computed in doubles: they do not overflow, and are exact for all sizes that can be allocated. */
+static void *allocate(const Work *work)
 {
     double positions = (double)work->count * (double)(work->height + work->width);
     double scratch = (double)scratch_rows(work) * (double)work->width * (double)bands_of(work);
@@ -119,7 +119,7 @@ static void *make_room(const Work *work)
     return bytes <= (double)(PTRDIFF_MAX / 2) ? malloc((size_t)bytes) : NULL;
 }
 
-/* The first `count` inputs are the maps, to be brought to `size`; `weights` is NULL where all are 1. */
+/* Interpolate the first `count` inputs, the maps, to `size`. A `weights` of NULL means that all weights are 1. */
 static OrtStatus *interpolate(const Setting *setting, OrtKernelContext *context, size_t count, Size size,
                               const float *weights, Purpose purpose)
 {
@@ -129,7 +129,7 @@ static OrtStatus *interpolate(const Setting *setting, OrtKernelContext *context,
         FAIL("Upsample takes one map");
     if (size.height < 0 || size.width < 0 || size.height > MAX_LENGTH || size.width > MAX_LENGTH)
         FAIL("maps are interpolated to sides of 0 to 2^24 pixels");
-    work.layers = make_room(&work);
+    work.layers = allocate(&work);
     if (work.layers == NULL)
         FAIL("no memory left to combine the maps");
     int32_t *pixels = (int32_t *)(work.layers + count);
@@ -145,16 +145,16 @@ static OrtStatus *interpolate(const Setting *setting, OrtKernelContext *context,
     return status;
 }
 
-/* How many inputs there are: at least `least`. */
+/* The number of inputs; fails if it is below `least`. */
 static OrtStatus *count_inputs(const OrtApi *api, const OrtKernelContext *context, size_t least, size_t *out)
 {
     TRY(api->KernelContext_GetInputCount(context, out));
     if (*out < least)
-        FAIL("maps to interpolate, or what belongs to them, are missing");
+        FAIL("inputs of the interpolation are missing");
     return NULL;
 }
 
-/* The fixed size that the last two inputs were made for: rows [·,·,H] and columns [·,·,W]. */
+/* The fixed output size, from the shapes of the last two inputs: rows [·,·,H] and columns [·,·,W]. */
 static OrtStatus *read_fixed_size(const OrtApi *api, const OrtKernelContext *context, size_t inputs, Size *out)
 {
     Tensor rows, columns;
@@ -234,7 +234,7 @@ static OrtStatus *interpolate_free(const Setting *setting, OrtKernelContext *con
     return interpolate(setting, context, inputs - 1, size, NULL, purpose);
 }
 
-/* One map is the sum of itself. */
+/* Upsampling is the sum of one map with weight 1. */
 OrtStatus *upsample(const Setting *setting, OrtKernelContext *context)
 {
     return interpolate_fixed(setting, context, SUM);

@@ -1,4 +1,4 @@
-/* GaussNormalize and MinMax: from a map to the same map between 0 and 1, image by image. */
+/* GaussNormalize and MinMax: they normalise a map to 0 … 1, image by image. */
 #include "operators.h"
 #include "tensors.h"
 
@@ -12,7 +12,7 @@ static OrtStatus *normalize(const Setting *setting, OrtKernelContext *context, M
         FAIL("GaussNormalize and MinMax take a map of three dimensions");
     TRY(make_output(api, context, map.dims[0], map.dims[1], map.dims[2], &out));
     size_t pixels = (size_t)map.dims[1] * (size_t)map.dims[2];
-    /* Empty maps have no end to their number. */
+    /* A batch of empty maps may have any N up to 2^63: do not loop over it. */
     for (size_t n = 0; pixels > 0 && n < (size_t)map.dims[0]; n++)
         kernel((const float *)map.data + n * pixels, pixels, out + n * pixels);
     return NULL;

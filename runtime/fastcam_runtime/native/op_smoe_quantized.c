@@ -1,4 +1,4 @@
-/* SmoeScaleQuantized: from quantised activations to the map of a scale, without the floats between. */
+/* SmoeScaleQuantized: from quantised activations to the map of a scale, without dequantising the tensor. */
 #include "operators.h"
 #include "tensors.h"
 
@@ -24,7 +24,7 @@ static void run_tile(void *data, size_t index)
     work->smoe(x, count, work->epsilon, work->out + image * work->pixels + start);
 }
 
-/* The tensor of input 0, with one scale and one zero point for all of it from inputs 1 and 2. */
+/* Read the tensor of input 0, and its per-tensor scale and zero point, inputs 1 and 2. */
 static OrtStatus *read_quantized(const OrtApi *api, const OrtKernelContext *context, Tensor *x, Quantized *out)
 {
     Tensor scale, zero;
@@ -41,7 +41,7 @@ static OrtStatus *read_quantized(const OrtApi *api, const OrtKernelContext *cont
     out->flip = x->type == ORT_INT8 ? 0x80 : 0;
     out->zero = *(const uint8_t *)zero.data ^ out->flip;
     if (!(out->scale > 0 && out->scale <= FLT_MAX))
-        FAIL("the scale of quantised activations is a number above 0");
+        FAIL("the scale of quantised activations must be finite and above 0");
     return NULL;
 }
 

@@ -11,7 +11,7 @@ typedef struct {
     SmoeKernel *smoe;
     Activations x; /* of the first image */
     float *out;
-    size_t pixels, tile, tiles; /* pixels of one image, of one tile, and tiles of one image */
+    size_t pixels, tile, tiles; /* pixels per image, pixels per tile, tiles per image */
 } Work;
 
 static void run_tile(void *data, size_t index)
@@ -31,7 +31,7 @@ static OrtStatus *run_smoe(const Setting *setting, OrtKernelContext *context, Sm
     Tensor x;
     TRY(read_input(api, context, 0, ORT_FLOAT, &x));
     if (x.rank != 4 || x.dims[1] < 1 || x.dims[1] > SMOE_CHANNELS || (size_t)x.dims[1] % block != 0)
-        FAIL("SMOE Scale takes [N,C,H,W] with 1 to 2^24 channels, whole blocks of them where it reads blocks");
+        FAIL("SMOE Scale takes [N,C,H,W] with 1 to 2^24 channels, a multiple of the block size if it has one");
     Work work = {.setting = setting, .smoe = smoe};
     work.pixels = (size_t)x.dims[2] * (size_t)x.dims[3];
     work.x = (Activations){x.data, (size_t)x.dims[1], block, work.pixels * block};
@@ -42,11 +42,11 @@ static OrtStatus *run_smoe(const Setting *setting, OrtKernelContext *context, Sm
     return run_parts(api, context, run_tile, images * work.tiles, images * work.x.channels * work.pixels, &work);
 }
 
-/* Without an epsilon above 0 the logarithm of a 0 would be taken. */
+/* Epsilon must be above 0: the kernels take the logarithm of x + epsilon. */
 OrtStatus *read_smoe_attributes(const OrtApi *api, const OrtKernelInfo *info, Setting *setting)
 {
     float epsilon = 0;
-    if (!is_there(api, api->KernelInfoGetAttribute_float(info, "epsilon", &epsilon)) ||
+    if (!has_attribute(api, api->KernelInfoGetAttribute_float(info, "epsilon", &epsilon)) ||
         !(epsilon > 0 && epsilon <= FLT_MAX))
         FAIL("SMOE Scale needs the attribute epsilon, a number above 0");
     setting->attributes[EPSILON] = (double)epsilon;
@@ -56,8 +56,8 @@ OrtStatus *read_smoe_attributes(const OrtApi *api, const OrtKernelInfo *info, Se
 OrtStatus *read_smoe_blocked_attributes(const OrtApi *api, const OrtKernelInfo *info, Setting *setting)
 {
     int64_t block = 0;
-    if (!is_there(api, api->KernelInfoGetAttribute_int64(info, "block", &block)) || (block != 8 && block != 16))
-        FAIL("blocks of channels are of 8 or 16: SmoeScaleBlocked needs the attribute block, one of these");
+    if (!has_attribute(api, api->KernelInfoGetAttribute_int64(info, "block", &block)) || (block != 8 && block != 16))
+        FAIL("SmoeScaleBlocked needs the attribute block, 8 or 16");
     if (fastcam_block() != 0 && block != fastcam_block())
         FAIL("the file was prepared for another processor");
     setting->attributes[BLOCK] = (double)block;

@@ -1,18 +1,18 @@
-/* What an operator is made of; table.h lists them all. */
+/* The types that every operator implements; table.h lists the operators. */
 #ifndef FASTCAM_OPERATORS_H
 #define FASTCAM_OPERATORS_H
 
 #include "kernels.h"
 #include "ort_abi.h"
 
-/* Attributes that one operator may have. */
+/* Most attributes of one operator. */
 enum { MAX_ATTRIBUTES = 4 };
 
 /* What a kernel needs besides its inputs. */
 typedef struct {
     const OrtApi *api;
     const Kernels *kernels;
-    double attributes[MAX_ATTRIBUTES]; /* as the operator's `read_attributes` numbers them */
+    double attributes[MAX_ATTRIBUTES]; /* in the order of the operator's `read_attributes` */
 } Setting;
 
 /* Reads the inputs from the context, writes the output, and returns NULL or an error. */

@@ -1,8 +1,8 @@
 /* The part of onnxruntime's C ABI that a custom-operator library needs.
  *
- * onnxruntime's Python package ships no headers. Its function table only ever grows at the end, so a slot
- * keeps its index in every later release; `void *slots_…[n]` stands for n functions that are not called here.
- * The assertions below hold the indices; the same table serves every release from 1.17 on. */
+ * onnxruntime's Python package ships no headers. Its function table only grows at the end, so a slot keeps its
+ * index in every later release, and this table fits every release from 1.17 on. `void *slots_…[n]` stands for n
+ * functions that are not called here. The assertions below check the indices. */
 #ifndef FASTCAM_ORT_ABI_H
 #define FASTCAM_ORT_ABI_H
 
@@ -85,7 +85,7 @@ ORT_SLOT(KernelContext_ParallelFor, 274);
 #undef ORT_SLOT
 
 typedef struct OrtApiBase {
-    const OrtApi *(ORT_CALL *GetApi)(uint32_t version); /* NULL if that version is not offered */
+    const OrtApi *(ORT_CALL *GetApi)(uint32_t version); /* NULL if the version is not supported */
     const char *(ORT_CALL *GetVersionString)(void);
 } OrtApiBase;
 

@@ -1,9 +1,9 @@
-/* The fast way of SMOE Scale: sum and product of columns of activations, many columns at a time. */
+/* The fast path of SMOE Scale: the sum and the product of each column of activations, vectorised over columns. */
 #include "kernels.h"
 
 #include <string.h>
 
-/* For functions that only become vectors with a constant among their arguments. */
+/* For functions that compilers vectorise only if some arguments are constants. */
 #ifdef __GNUC__
 #define INLINED static inline __attribute__((always_inline))
 #else
@@ -11,11 +11,11 @@
 #endif
 
 enum {
-    GROUP = 4,     /* factors of a product */
-    ROWS = 8,      /* rows that are read at once */
-    SETTLED = 256, /* rows after which the mantissas are brought back: their product is below 2^(SETTLED/4 + 8) */
-    FOLDABLE = 28, /* rows up to which the product of 16 mantissas, each below 2^(FOLDABLE/4), is a float */
-    APART = 16,    /* floats of a cache line */
+    GROUP = 4,              /* factors of a product */
+    ROWS = 8,               /* rows that are read at once */
+    RENORMALIZE_ROWS = 256, /* rows between two calls of renormalize(): the product stays below 2^(256/4 + 8) */
+    FOLDABLE = 28,          /* most rows for which the product of 16 mantissas, each below 2^(28/4), is a float */
+    CACHE_LINE = 16,        /* in floats */
     EXPONENT_BIAS = 127,
 };
 
@@ -26,7 +26,7 @@ static inline int32_t bits_of(float x)
     return bits;
 }
 
-/* max(x, 0) + ε in one operation less: ordered as integers, every negative float lies below 0. */
+/* max(x, 0) + ε, with an integer comparison: the bits of a negative float are a negative integer. */
 INLINED float lifted(float x, float epsilon, int relu)
 {
     int32_t bits = bits_of(x);
@@ -45,16 +45,16 @@ static inline float mantissa_of(float x)
     return mantissa;
 }
 
-/* What is known of columns: Σy, and Πy as mantissa·2^(exponent − bias). The arrays are not whole pages apart: a
- * processor that compares the low bits of addresses would let a load of one wait for a store to another. */
+/* Per column: Σy, and Πy as mantissa·2^(exponent − bias). The padding keeps the arrays from being a multiple of
+ * 4 KiB apart, which avoids 4K aliasing: a load that waits for a store because their low address bits match. */
 typedef struct {
-    double total[SMOE_TILE + 3 * APART];
-    float mantissa[SMOE_TILE + 5 * APART];
+    double total[SMOE_TILE + 3 * CACHE_LINE];
+    float mantissa[SMOE_TILE + 5 * CACHE_LINE];
     int32_t exponent[SMOE_TILE];
 } Columns;
 
-/* Multiply `rows` ≤ ROWS values of each column into it, or begin it with them. With constants the loops over the
- * rows are unrolled, and the one over the columns becomes vectors. */
+/* Multiply `rows` ≤ ROWS values into each column, or start the columns with them if `first`. With constant
+ * arguments the compiler unrolls the loops over rows and vectorises the loop over columns. */
 INLINED void gather(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
                     int relu, int first)
 {
@@ -75,7 +75,7 @@ INLINED void gather(Columns *columns, const float *x, size_t stride, size_t rows
     }
 }
 
-/* The same for numbers of rows that the compiler does not know. */
+/* gather() for a number of rows that is not a constant. */
 INLINED void gather_some(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
                          int relu, int first)
 {
@@ -92,8 +92,8 @@ INLINED void gather_some(Columns *columns, const float *x, size_t stride, size_t
     }
 }
 
-/* Bring the mantissas back to [1, 2). */
-static void settle(Columns *columns, size_t count)
+/* Bring the mantissas back to [1, 2) and adjust the exponents. */
+static void renormalize(Columns *columns, size_t count)
 {
     for (size_t p = 0; p < count; p++) {
         columns->exponent[p] += exponent_of(columns->mantissa[p]);
@@ -101,7 +101,7 @@ static void settle(Columns *columns, size_t count)
     }
 }
 
-/* All rows of `count` columns, one at least; returns the sum of the biases in each exponent. */
+/* Gather all rows (at least one) of `count` columns; returns the sum of the biases in each exponent. */
 INLINED int32_t gather_all(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
                            int relu)
 {
@@ -113,8 +113,8 @@ INLINED int32_t gather_all(Columns *columns, const float *x, size_t stride, size
         else
             gather_some(columns, x + row * stride, stride, some, count, epsilon, relu, 0);
         products += (some + GROUP - 1) / GROUP;
-        if ((row + ROWS) % SETTLED == 0 && row + ROWS < rows) {
-            settle(columns, count);
+        if ((row + ROWS) % RENORMALIZE_ROWS == 0 && row + ROWS < rows) {
+            renormalize(columns, count);
             products++;
         }
     }
@@ -131,8 +131,8 @@ static int32_t gather_rectified(Columns *columns, Activations x, size_t count, f
     return gather_all(columns, x.data, x.stride, x.channels / x.block, count, epsilon, 1);
 }
 
-/* Half as many columns: the two halves of each pixel's `width`, or neighbours where a half is too short for a
- * vector. */
+/* Halve the number of columns: combine the two halves of each pixel's `width` columns, or neighbours if a half is
+ * too short for a vector. */
 INLINED void fold_once(const Columns *restrict in, size_t width, size_t count, Columns *restrict out)
 {
     const size_t half = width > 4 ? width / 2 : 1, step = 2 * half;
@@ -146,8 +146,8 @@ INLINED void fold_once(const Columns *restrict in, size_t width, size_t count, C
     }
 }
 
-/* One column for each pixel, out of `block`: in `columns` or in `spare`, as is returned. The product of so many
- * mantissas has to fit into a float. */
+/* Combine the `block` columns of each pixel into one; returns where the result is, `columns` or `spare`. The
+ * product of `block` mantissas must fit into a float. */
 INLINED Columns *fold(Columns *columns, Columns *spare, size_t count, size_t block)
 {
     fold_once(columns, block, count, spare);

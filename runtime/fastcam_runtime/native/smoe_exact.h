@@ -1,8 +1,8 @@
-/* SMOE Scale the slow way: through deviations from the mean in double precision, where every term is ≥ 0. */
+/* The exact path of SMOE Scale: it sums deviations from the mean in double precision, where every term is ≥ 0. */
 #include "kernels.h"
 #include "logarithms.h"
 
-enum { CHUNK = 16 /* pixels that are done together */ };
+enum { CHUNK = 16 /* pixels per call */ };
 
 static inline float max0(float x) { return x > 0 ? x : 0; } /* 0 for a NaN */
 
@@ -23,7 +23,7 @@ static inline Activations from_pixel(Activations x, size_t p)
     return x;
 }
 
-/* d − log(1 + d) of d = (y − m)/m, ≥ 0: without cancellation for small d, nor for y far below m. */
+/* d − log(1 + d) for d = (y − m)/m; always ≥ 0. No cancellation for small d, nor for y far below m. */
 static inline double excess(double y, double mean, double inverse)
 {
     double d = (y - mean) * inverse;

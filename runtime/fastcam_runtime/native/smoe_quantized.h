@@ -1,17 +1,17 @@
-/* SMOE Scale of quantised activations, from their bytes.
+/* SMOE Scale of quantised activations, computed from their bytes.
  *
- * With q = max(byte − zero point, 0) an activation is scale·q. SMOE Scale is linear in the scale, so that of q with
- * ε/scale, times the scale, is the same map. The sum of the q is a sum of integers, and exact. */
+ * With q = max(byte − zero point, 0) an activation is scale·q. SMOE Scale is homogeneous, so SMOE(scale·q, ε) is
+ * scale·SMOE(q, ε/scale). The sum of the q is a sum of integers, hence exact. */
 #include "smoe_scale.h"
 
 #include "lanes.h"
 
 enum {
-    BURST = 8,     /* channels that are read at once */
-    PATIENCE = 64, /* products of mantissas, each below 2, that fit into a float with room for others */
+    BURST = 8,                 /* channels that are read at once */
+    RENORMALIZE_PRODUCTS = 64, /* mantissas, each below 2, whose product fits into a float with room to spare */
 };
 
-/* q of eight bytes. The compiler leaves out what `simple` activations, uint8 from 0 on, do not need. */
+/* q of eight bytes. `simple` activations are uint8 with zero point 0 and need no XOR and no subtraction. */
 INLINED Ints steps_of(const uint8_t *bytes, Quantized x, int simple)
 {
     Ints q = load_bytes(bytes);
@@ -32,7 +32,7 @@ static inline void read_steps(const void *activations, size_t channel, size_t co
         values[p] = step_at(*x, channel, p);
 }
 
-/* Sum and product of up to BURST channels of eight pixels, times what is there already unless `first`. */
+/* The sum and product of up to BURST channels of eight pixels; accumulated into the outputs unless `first`. */
 INLINED void gather_burst(const uint8_t *const *rows, size_t channels, Quantized x, Floats epsilon, int simple, int first,
                           int32_t *total, float *mantissa, int32_t *exponent)
 {
@@ -55,8 +55,8 @@ INLINED void gather_burst(const uint8_t *const *rows, size_t channels, Quantized
     store_ints(exponent, first ? e : plus(load_ints(exponent), e));
 }
 
-/* Up to BURST channels of all pixels of a tile in planes. Where fewer than eight pixels are left, they are copied to
- * where eight bytes may be read. */
+/* Up to BURST channels of all pixels of a tile in planes. If fewer than eight pixels remain, they are copied to a
+ * buffer of eight bytes, to avoid reading past the end. */
 INLINED void gather_planes(Quantized x, size_t first_channel, size_t channels, size_t count, float epsilon, int simple,
                            int32_t *total, Columns *columns)
 {
@@ -93,15 +93,15 @@ INLINED int32_t gather_quantized(Quantized x, size_t count, float epsilon, int s
         else
             gather_planes(x, c, some, count, epsilon, simple, total, columns);
         products += (some + GROUP - 1) / GROUP;
-        if ((c + BURST) % SETTLED == 0 && c + BURST < x.channels) {
-            settle(columns, count);
+        if ((c + BURST) % RENORMALIZE_ROWS == 0 && c + BURST < x.channels) {
+            renormalize(columns, count);
             products++;
         }
     }
     return (int32_t)products * EXPONENT_BIAS;
 }
 
-/* All channels of one pixel, which lie together: whole vectors of them. */
+/* All channels of one pixel, which are contiguous: a whole number of vectors. */
 INLINED void gather_pixel(const uint8_t *bytes, Quantized x, Floats epsilon, int simple, int32_t *total, float *mantissa,
                           int32_t *exponent)
 {
@@ -118,7 +118,7 @@ INLINED void gather_pixel(const uint8_t *bytes, Quantized x, Floats epsilon, int
         e = plus(e, exponents(product));
         m = times(m, mantissas(product));
         bias++;
-        if (++waiting == PATIENCE) {
+        if (++waiting == RENORMALIZE_PRODUCTS) {
             e = plus(e, exponents(m));
             m = mantissas(m);
             bias++;
@@ -133,7 +133,7 @@ INLINED void gather_pixel(const uint8_t *bytes, Quantized x, Floats epsilon, int
         m = times(m, mantissas(y));
         bias++;
     }
-    e = plus(e, exponents(m)); /* eight mantissas, each below 2 now, are multiplied */
+    e = plus(e, exponents(m)); /* now each of the eight mantissas is below 2, and so their product fits */
     *total = sum_of(sum);
     *mantissa = product_of(mantissas(m));
     *exponent = sum_of(e) - LANES * (bias + 1) * EXPONENT_BIAS;
@@ -163,7 +163,7 @@ INLINED void smoe_of_quantized(Quantized x, size_t count, float epsilon, int pla
                           : gather_pixels(x, count, step_epsilon, 0, total, &columns);
         for (size_t p = 0; p < count; p++)
             columns.total[p] = (double)total[p] + (double)x.channels * (double)step_epsilon;
-        settle(&columns, count);
+        renormalize(&columns, count);
         finish_columns(&columns, x.channels, bias + EXPONENT_BIAS, count, out);
     }
     for (size_t p = 0; p < count; p += CHUNK) {

@@ -1,39 +1,38 @@
 /* SMOE Scale: with y = max(x, 0) + ε and m = mean y over the channels, m·(log2 m − mean log2 y).
  *
- * The logarithms of a column are one logarithm of a product. Four factors fit into a float; of every such
- * product the exponent is added and the mantissa, in [1, 2), multiplied: two logarithms per pixel remain.
- * Where log2 m − mean log2 y comes out small it is a difference of nearly equal numbers, and where values are
- * outlandish the product of four would leave the floats: both go the slow way, through deviations from the mean
- * in double precision. A NaN counts as 0, and a column with an infinity gives 0. The result is always finite and
- * ≥ 0, and exactly 0 for equal channels.
+ * The sum of a column's logarithms is the logarithm of its product. A product of four factors fits into a float;
+ * its exponent is added and its mantissa, in [1, 2), multiplied. So only two logarithms per pixel remain.
+ * Two cases take the exact path, with deviations from the mean in double precision: a small log2 m − mean log2 y,
+ * which suffers from cancellation, and extreme values, whose product of four over- or underflows. A NaN counts as
+ * 0, and a column with an infinity gives 0. The result is always finite and ≥ 0, and exactly 0 for equal channels.
  *
- * Activations come in planes, a channel after the other, or in blocks of 8 or 16 channels, pixel after pixel, as
- * onnxruntime keeps them on some processors. Blocks are taken for fewer and larger planes, in which every pixel
- * has as many columns as a block has channels: these columns are folded into one at the end. */
+ * Activations are in planes (NCHW), or in blocks of 8 or 16 channels (NCHWc), as onnxruntime stores them on some
+ * processors. Blocks are read as fewer and wider planes, with one column per pixel and channel of the block; these
+ * columns are folded into one per pixel at the end. */
 #include "logarithms.h"
 #include "smoe_columns.h"
 #include "smoe_exact.h"
 
-/* Below this, log2 m − mean log2 y has less than six good digits left in the fast way. */
+/* Below this, log2 m − mean log2 y has fewer than six correct digits on the fast path. */
 #define NEARLY_EQUAL 0.25
 /* Products of four values in this range are normal floats. A column's sum bounds its largest value. */
 #define SMALLEST_EPSILON 1e-9f
 #define LARGEST_SUM 4e9
 
-/* The maps of `count` columns into `out`, with −1 where a column has to go the slow way. */
+/* Write the results of `count` columns to `out`, and −1 for a column that needs the exact path. */
 static void finish_columns(const Columns *columns, size_t channels, int32_t bias, size_t count, float *out)
 {
     const double share = 1 / (double)channels;
     for (size_t p = 0; p < count; p++) {
         double mean = columns->total[p] * share;
-        /* The product's share of the error shrinks with the number of channels, the mean's does not. */
+        /* Float precision is enough here: this error is divided by the number of channels, the mean's is not. */
         double logs = (double)log2_of_mantissa(columns->mantissa[p]) + (double)(columns->exponent[p] - bias);
         double q = log2_of(mean) - logs * share;
         out[p] = q > NEARLY_EQUAL && columns->total[p] < LARGEST_SUM ? (float)(mean * q) : -1;
     }
 }
 
-/* Whether one of these has to go the slow way. */
+/* Whether any of the columns needs the exact path. */
 static inline int has_negative(const float *out, size_t count)
 {
     int found = 0;
@@ -42,7 +41,7 @@ static inline int has_negative(const float *out, size_t count)
     return found;
 }
 
-/* Send every CHUNK that holds a −1, or all of them, the slow way. */
+/* Recompute every CHUNK that holds a −1, or all of them, on the exact path. */
 static inline void repair_columns(Activations x, size_t count, float epsilon, int all, float *out)
 {
     for (size_t p = 0; p < count; p += CHUNK) {
@@ -60,13 +59,13 @@ INLINED void smoe_fast(Activations x, size_t count, float epsilon, int relu, flo
     int32_t bias = (relu ? gather_rectified : gather_positive)(columns, x, width, epsilon);
     if (x.block > 1) {
         if (x.channels > FOLDABLE * x.block) {
-            settle(columns, width);
+            renormalize(columns, width);
             bias += EXPONENT_BIAS;
         }
         columns = fold(columns, &spare, count, x.block);
         bias *= (int32_t)x.block;
     }
-    settle(columns, count);
+    renormalize(columns, count);
     finish_columns(columns, x.channels, bias + EXPONENT_BIAS, count, out);
 }
 
@@ -80,7 +79,7 @@ INLINED void smoe_of(Activations x, size_t count, float epsilon, int relu, float
 
 static void smoe_planes(Activations x, size_t count, float epsilon, float *out)
 {
-    x.block = 1; /* a constant, for the compiler to leave out what only blocks need */
+    x.block = 1; /* a constant, so that the compiler removes the code for blocks */
     smoe_of(x, count, epsilon, 0, out);
 }
 

@@ -21,14 +21,13 @@
 #endif
 
 #ifdef KERNEL
-/* SMOE Scale of `count` ≤ SMOE_TILE / block pixels. The kernels of planes take `block` to be 1. Those without `relu`
- * in their name require that no activation is negative. */
+/* SMOE Scale of `count` ≤ SMOE_TILE / block pixels. The kernels for planes assume a `block` of 1. Those without
+ * `relu` in their name require that no activation is negative. */
 KERNEL(SmoeKernel, smoe_planes)
 KERNEL(SmoeKernel, smoe_planes_relu)
 KERNEL(SmoeKernel, smoe_blocks)
 KERNEL(SmoeKernel, smoe_blocks_relu)
-/* The same of `count` ≤ SMOE_TILE pixels of quantised activations: with the pixels of a channel together, or the
- * channels of a pixel. */
+/* SMOE Scale of `count` ≤ SMOE_TILE pixels of quantised activations: in planes (NCHW), or channels last (NHWC). */
 KERNEL(QuantizedKernel, smoe_quantized_planes)
 KERNEL(QuantizedKernel, smoe_quantized_pixels)
 /* ½(1 + erf((s − μ)/(σ√2))) with the unbiased σ of all `count` pixels; 0.5 where all are equal. */
@@ -55,9 +54,9 @@ ATTRIBUTES(read_smoe_blocked_attributes)
 #endif
 
 #ifdef OPERATOR
-/* X [N,C,H,W] → [N,H,W]; without `Relu` no X is negative. A model holds one body of this function for each shape of
- * its taps, and numbers them from the second on. The bodies differ only in how they multiply the channels, so one
- * kernel serves them all. A thirteenth would run as its body. */
+/* X [N,C,H,W] → [N,H,W]; without `Relu` no X is negative. A model holds one version of this function for each shape
+ * of its taps, numbered from the second on. Their bodies differ only in how they multiply the channels, so one
+ * kernel replaces them all. A thirteenth version has no kernel: onnxruntime runs its body. */
 #define SMOE_SCALE(number)                                                                                  \
     OPERATOR(smoe_scale, .name = "SmoeScale" number, .read_attributes = read_smoe_attributes)               \
     OPERATOR(smoe_scale_relu, .name = "SmoeScaleRelu" number, .read_attributes = read_smoe_attributes)

@@ -1,4 +1,4 @@
-/* Tensors as the operators see them, and the one way to fail. */
+/* Reading inputs, creating outputs and reporting errors, for all operators. */
 #ifndef FASTCAM_TENSORS_H
 #define FASTCAM_TENSORS_H
 
@@ -10,7 +10,7 @@ enum { MAX_RANK = 4 };
 
 typedef struct {
     const void *data;
-    int type; /* of its elements */
+    int type; /* element type */
     size_t rank;
     int64_t dims[MAX_RANK];
 } Tensor;
@@ -25,8 +25,8 @@ typedef struct {
 
 #define FAIL(message) return api->CreateStatus(ORT_INVALID_ARGUMENT, "fastcam: " message)
 
-/* Whether a node has the attribute that was asked for, of the type asked for; takes the status of the question. */
-static inline int is_there(const OrtApi *api, OrtStatus *status)
+/* Whether a call that read an attribute succeeded: the node has it, in the requested type. Releases the status. */
+static inline int has_attribute(const OrtApi *api, OrtStatus *status)
 {
     if (status != NULL)
         api->ReleaseStatus(status);
@@ -44,7 +44,7 @@ static inline OrtStatus *read_shape(const OrtApi *api, const OrtShape *shape, in
     return api->GetDimensions(shape, out->dims, out->rank);
 }
 
-/* Input `index`, which has to be of element type `type`; ORT_UNDEFINED takes any. */
+/* Input `index`, which must have element type `type`; ORT_UNDEFINED accepts any. */
 static inline OrtStatus *read_input(const OrtApi *api, const OrtKernelContext *context, size_t index, int type,
                                     Tensor *out)
 {

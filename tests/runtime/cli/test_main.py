@@ -49,7 +49,7 @@ def test_version_says_that_kernels_are_missing(
     monkeypatch.setattr(native, "_LIBRARY", tmp_path / "none.so")
     with pytest.raises(SystemExit):
         cli.main(["--version"])
-    assert "no compiled kernels: no none.so here" in capsys.readouterr().out
+    assert "no compiled kernels: none.so is missing" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_without_a_library_nothing_is_registered(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(native, "_LIBRARY", tmp_path / "fastcam_ops.so")
     assert native.library_path() is None
     assert not native.register(ort.SessionOptions())
-    assert native.status().startswith("no compiled kernels: no fastcam_ops.so here, which installing builds")
+    assert native.status().startswith("no compiled kernels: fastcam_ops.so is missing; installing")
     assert blending.load.__wrapped__() is None
 
 
@@ -91,5 +91,5 @@ def test_what_cannot_be_blended_is_refused(wrong: dict[str, np.ndarray]) -> None
     assert blend_levels is not None
     blend_levels(**fitting)
     assert not fitting["picture"].any()
-    with pytest.raises(ValueError, match="do not go together"):
+    with pytest.raises(ValueError, match="do not match"):
         blend_levels(**fitting | wrong)

@@ -24,7 +24,7 @@ PRODUCTS = ("FastCam", "NonClass")
 FIXED = ("CombineScales", "Upsample", "Lovi")
 FREE = tuple(name + "Dynamic" for name in FIXED)
 
-NO_BLOCK = "fastcam: blocks of channels are of 8 or 16"
+NO_BLOCK = "fastcam: SmoeScaleBlocked needs the attribute block, 8 or 16"
 NO_EPSILON = "fastcam: SMOE Scale needs the attribute epsilon, a number above 0"
 NO_ACTIVATIONS = r"fastcam: SMOE Scale takes \[N,C,H,W\] with 1 to 2\^24 channels"
 NO_TYPE = "fastcam: an input has an unexpected element type"
@@ -33,7 +33,7 @@ NO_MAP = "fastcam: GaussNormalize and MinMax take a map of three dimensions"
 NO_PAIR = r"fastcam: FastCam and NonClass take maps \[N,H,W\] of one size"
 NO_LAYER = r"fastcam: a map to interpolate is not \[N,h,w\], sides of 1 to 2\^24, with the same N"
 NO_SIZE = r"fastcam: maps are interpolated to sides of 0 to 2\^24 pixels"
-NOT_ENOUGH = "fastcam: maps to interpolate, or what belongs to them, are missing"
+NOT_ENOUGH = "fastcam: inputs of the interpolation are missing"
 
 
 def floats(*shape: int) -> np.ndarray:

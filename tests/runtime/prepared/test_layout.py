@@ -202,7 +202,7 @@ def test_blocks_of_another_processor_are_refused_by_the_kernel(tmp_path: Path) -
     model = onnx.load(target)
     blocks = [a for node in model.graph.node for a in node.attribute if a.name == "block"]
     here = blocks[0].i
-    wrong = {4: "blocks of channels are of 8 or 16"}
+    wrong = {4: "needs the attribute block, 8 or 16"}
     if platform.machine() in ("x86_64", "AMD64"):  # elsewhere the kernel cannot tell
         wrong[24 - here] = "prepared for another processor"
     for size, message in wrong.items():
