@@ -18,18 +18,18 @@ from fastcam_runtime.text import format_table
 
 @dataclass(frozen=True)
 class Seen:
-    """A label, over the frames in a row that had it."""
+    """A label, and the run of frames that had it."""
 
     label: str
     first: int
     last: int
     lowest: float
     highest: float
-    """Its probability, 0…1."""
+    """Lowest and highest probability in the run, 0…1."""
 
 
 class Witness(Sink):
-    """A sink that shows no picture and records the label of each.
+    """A sink that records the label of each picture and shows none.
 
     Args:
         seen: Called after each picture with the number of pictures so far.
@@ -59,7 +59,7 @@ def record(explainer: Explainer, clip: TestClip, video: Path, progress: Callable
         explainer: The model; the view `overlay` must be possible.
         clip: Read to its end and closed.
         video: The file to write.
-        progress: Called after each frame with their number so far.
+        progress: Called after each frame with the number of frames so far.
 
     Returns:
         The labels in the order of the clip.

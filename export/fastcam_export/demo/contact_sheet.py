@@ -16,7 +16,7 @@ from fastcam_runtime.image import Array, Image, Rect
 from .legend import draw_legend, legend_height
 
 FRAME = "frame"
-"""The column that shows the frame itself; every other one shows an output of the file."""
+"""The column that shows the frame itself; every other column shows an output of the file."""
 
 _GROUND = (28, 23, 20)
 
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """What each frame is shown as: `FRAME`, or the name of an output."""
+    """A column of the sheet: it shows `FRAME`, or the output of this name."""
 
     shows: str
     title: str
@@ -66,10 +66,10 @@ def draw_sheet(
 
     Args:
         rows: At least one; all of one frame size.
-        columns: Enough for the legend below them: five.
-        scales: How many scales the legend names.
-        tile_width: Pixels of each tile; its height follows from the frames, all else from it.
-        over_frame: Draw the maps over a gray frame, instead of alone.
+        columns: At least five, the width of the legend.
+        scales: Number of scales in the legend.
+        tile_width: In pixels. All other sizes follow from it and from the frame's aspect ratio.
+        over_frame: Draw the maps over a grey frame, instead of alone.
     """
     layout = _Layout.lay(rows[0].frame, len(rows), len(columns), tile_width)
     sheet: Image = np.full((*layout.size, 3), _GROUND, np.uint8)
@@ -87,7 +87,7 @@ def draw_sheet(
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where everything goes, in pixels. The labels are in a gutter at the left, the legend at the foot."""
+    """All positions, in pixels. The labels are at the left, the legend is at the bottom."""
 
     rows: int
     columns: int
@@ -111,22 +111,22 @@ class _Layout:
 
     @property
     def legend(self) -> Rect:
-        """Below the tiles, from the first of them to the last."""
+        """The legend's rectangle: below the tiles, as wide as all of them."""
         last = self.tile(self.rows - 1, self.columns - 1)
         top = self._top(self.rows) + self.gap
         return Rect(self._left, top, last.x + last.width - self._left, legend_height(self.small))
 
     def title(self, column: int) -> Rect:
-        """The place of a column's title."""
+        """The rectangle of a column's title."""
         tile = self.tile(0, column)
         return Rect(tile.x, self._margin, tile.width, tile.y - self._margin)
 
     def label(self, row: int) -> Rect:
-        """The place of a row's label."""
+        """The rectangle of a row's label."""
         return Rect(self._margin, self._top(row), self._left - self.gap - self._margin, self._row_height)
 
     def tile(self, row: int, column: int) -> Rect:
-        """The place of a picture."""
+        """The rectangle of a picture."""
         left = self._left + column * (self.tile_width + self.gap)
         return Rect(left, self._top(row), self.tile_width, self.tile_height)
 
@@ -136,17 +136,17 @@ class _Layout:
 
     @property
     def _left(self) -> int:
-        """Where the tiles begin."""
+        """The left edge of the tiles."""
         return self._margin + self.tile_width * 7 // 8
 
     def _top(self, row: int) -> int:
-        """Where a row begins."""
+        """The top edge of a row."""
         titles = self.letters.height + 2 * self.small.height + 2 * self.gap
         return self._margin + titles + row * (self._row_height + self.gap)
 
     @property
     def _row_height(self) -> int:
-        """That of a tile, or of a label of three lines, score and time beside a flat one."""
+        """The height of a tile, but enough for a label of three lines with score and time."""
         return max(self.tile_height, 10 * self.letters.height)
 
 
@@ -187,7 +187,7 @@ def _write_label(sheet: Image, row: Row, place: Rect, layout: _Layout) -> None:
 
 
 def _wrap(text: str, letters: Lettering, room: int) -> list[str]:
-    """The text in lines of at most `room` pixels, cut between words; a word alone is shortened."""
+    """Wrap the text at spaces into lines of at most `room` pixels; a word that is too long is shortened."""
     lines: list[str] = []
     for word in text.split():
         if lines and letters.width(f"{lines[-1]} {word}") <= room:

@@ -1,4 +1,4 @@
-"""What the maps cost here: plain, with the combined map, with every map; in pairs, on one thread."""
+"""What the maps cost on this machine: plain, with the combined map, with every map; paired, on one thread."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def compare(
     """Run the three variants in turn.
 
     Args:
-        plain: The network as it was.
-        grafted: The same with every map; the variant with the combined map alone is cut out of it.
+        plain: The network before grafting.
+        grafted: The network with every map; the variant with only the combined map is pruned from it.
         rounds: Runs of each variant.
-        progress: Called after each round with its number; the first ones, below 0, are to warm up.
+        progress: Called after each round with its number; rounds below 0 are the warm-up.
 
     Returns:
         The variants with their samples, `plain` first.
@@ -68,8 +68,8 @@ def format_latency(variants: list[Variant]) -> str:
     table = format_table(["ms per frame", "p50", "p90", "CPU p50", "difference", "", "95 % interval"], rows)
     rounds = len(plain.samples)
     noise = (
-        f"noise hides what the maps cost ({', '.join(hidden)}): the interval includes 0; a machine less busy "
-        "or more --rounds would tell\n"
+        f"noise hides the cost of the maps ({', '.join(hidden)}): the interval includes 0; "
+        "try an idle machine or more --rounds\n"
         if hidden
         else ""
     )

@@ -8,7 +8,7 @@ from fastcam_runtime.image import Image, Rect
 
 
 def legend_height(letters: Lettering) -> int:
-    """Pixels that `draw_legend` needs."""
+    """The height that `draw_legend` needs, in pixels."""
     return _bar_height(letters) + 2 * letters.height
 
 
@@ -18,10 +18,10 @@ def draw_legend(sheet: Image, x: int, y: int, width: int, letters: Lettering, sc
     Args:
         sheet: A BGR picture.
         x: Left edge.
-        y: Upper edge; `legend_height` tells the lower one.
-        width: That of each of the two bars. With the words beside them they take 3½ times as much.
-        letters: What to write with.
-        scales: How many scales LOVI has the colours of.
+        y: Upper edge; `legend_height` gives the height.
+        width: The width of each bar. Both bars with their texts take 3½ times this width.
+        letters: The font to write with.
+        scales: The number of scales in LOVI.
     """
     height = _bar_height(letters)
     values = Rect(x, y, width, height)
@@ -45,7 +45,7 @@ def _bar_height(letters: Lettering) -> int:
 
 
 def _write_tick(sheet: Image, letters: Lettering, text: str, bar: Rect, along: float) -> None:
-    """Write below a bar, centred on a part of its width but not beyond its ends."""
+    """Write a tick label below a bar, centred at `along` (0…1) of its width but not beyond its ends."""
     width = letters.width(text)
     x = round(bar.x + along * bar.width - width / 2)
     x = max(bar.x, min(bar.x + bar.width - width, x))
@@ -53,11 +53,11 @@ def _write_tick(sheet: Image, letters: Lettering, text: str, bar: Rect, along: f
 
 
 def _tick_line(bar: Rect, letters: Lettering) -> int:
-    """The baseline of what is written below a bar."""
+    """The baseline of the tick labels below a bar."""
     return bar.y + bar.height + 2 * letters.height
 
 
 def _beside(bar: Rect, letters: Lettering, down: float) -> tuple[int, int]:
-    """Where a line at the right of a bar begins: from its top (0) to its bottom (1)."""
+    """The start of a line of text at the right of a bar, from its top (`down` 0) to its bottom (1)."""
     baseline = bar.y + letters.height + round(down * (bar.height - letters.height))
     return bar.x + bar.width + letters.height, baseline

@@ -1,4 +1,4 @@
-"""Graft, play, draw, measure; then put every result in its place at once."""
+"""The demo: graft, draw, play and measure, then publish all results at once."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ VIDEO, SHEET, STRIP = "overlay.mp4", "sheet.png", "strip.jpg"
 def show(options: DemoOptions, progress: Progress) -> str:
     """Run the demo.
 
-    The results take their places together at the end: after a failure or an interruption, an earlier
-    run's are still there and nothing else is.
+    The results are published together at the end: a failure or an interruption leaves the results of an
+    earlier run in place, and nothing else.
 
     Returns:
-        What there is to tell: the files, the labels and the latencies.
+        The report: the files, the labels and the latencies.
 
     Raises:
         FastcamError: Something cannot be written, or an option is not possible.
@@ -44,7 +44,7 @@ def show(options: DemoOptions, progress: Progress) -> str:
     with _published(options.out) as folder:
         progress.begin(f"graft {default_model().name}")
         export(default_model(), folder / MODEL, outputs=contract.OUTPUTS)
-        # A model for each stage: what the stages before opened is let go.
+        # Each stage opens its own model, so the memory of earlier stages is free.
         progress.begin("draw the contact sheet")
         draw_pictures(Model(folder / MODEL, threads=options.threads), clip, options.frames, folder)
 
@@ -65,13 +65,13 @@ def show(options: DemoOptions, progress: Progress) -> str:
 
 
 def draw_pictures(model: Model, clip: TestClip, frames: int, folder: Path) -> None:
-    """Write the contact sheet, and a strip of its first and last row: fewer columns, over the frames.
+    """Write the contact sheet, and a strip: its first and last row, fewer columns, maps over the frames.
 
     Args:
-        model: Has every output.
-        clip: Where frames come from.
+        model: A grafted file with every output.
+        clip: The source of the frames.
         frames: The length of the clip.
-        folder: Where the pictures go.
+        folder: The folder to write to.
     """
     explainer = Explainer.of(model)
     rows = []
@@ -88,7 +88,7 @@ def draw_pictures(model: Model, clip: TestClip, frames: int, folder: Path) -> No
 
 @contextlib.contextmanager
 def _published(out: Path) -> Iterator[Path]:
-    """A hidden folder inside `out`; if all went well its files are moved to `out`. It is gone afterwards."""
+    """A hidden folder inside `out`. On success its files are moved to `out`; the folder is always removed."""
     made = not out.exists()
     prepare_folder(out, str(out))
     try:

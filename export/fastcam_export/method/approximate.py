@@ -24,11 +24,11 @@ class Scales:
     taps: list[Tap]
     weights: tuple[float, ...]
     approximation: str = ""
-    """What was left out, in words; empty where nothing was."""
+    """A description of what was left out; empty if nothing was."""
 
 
 def channels_read(channels: int, share: float) -> int:
-    """How many of the first channels make up this share."""
+    """The number of channels that this share reads, rounded up to a multiple of `MULTIPLE`."""
     return min(channels, math.ceil(share * channels / MULTIPLE) * MULTIPLE)
 
 
@@ -37,9 +37,9 @@ def thin(taps: Sequence[Tap], weights: Sequence[float], share: float | Sequence[
 
     Args:
         taps: Every scale of the network.
-        weights: One per scale. Those of the remaining scales stay as they are.
-        share: How much of the channels of each scale is read, above 0 to 1, and 0 for a scale that is
-            left out: one number per scale, or one for all.
+        weights: One per scale. The weights of the remaining scales do not change.
+        share: The share of each scale's channels to read, 0…1; 0 leaves the scale out. One number per
+            scale, or one for all.
 
     Raises:
         GraftError: A share is not between 0 and 1, their number is wrong, or nothing would be left.
@@ -52,7 +52,7 @@ def thin(taps: Sequence[Tap], weights: Sequence[float], share: float | Sequence[
     kept: list[tuple[Tap, float]] = []
     words: list[str] = []
     for tap, weight, part in zip(taps, weights, shares, strict=True):
-        # Named by its size: the remaining scales are numbered anew.
+        # Named by its size, because the remaining scales are renumbered.
         size = f"{tap.shape[2]}×{tap.shape[3]}"
         every = tap.shape[1]
         first = channels_read(every, part)
@@ -67,7 +67,7 @@ def thin(taps: Sequence[Tap], weights: Sequence[float], share: float | Sequence[
 
 
 def first_channels(branch: Branch, x: ir.Value, tap: Tap, where: str) -> ir.Value:
-    """Of the activations N×C×H×W, those that the tap's statistic reads."""
+    """The channels of the activations N×C×H×W that the tap's statistic reads."""
     if tap.first is None:
         return x
     begin, end, axis = (

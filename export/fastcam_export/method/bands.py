@@ -1,8 +1,8 @@
 """The rows of a bilinear interpolation, as products of small dense matrices.
 
-The matrix that interpolates the rows of K stacked maps has two values per map in each row, near a diagonal.
-Cut into bands of output rows it leaves out most of the zeros: 224 rows from maps of 112, 56, 28, 14 and 7
-read 38 stacked rows in each of 8 bands, instead of 217.
+The matrix that interpolates the rows of K stacked maps has two nonzero values per map in each row, near a
+diagonal. Splitting it into bands of output rows skips most of the zeros: for 224 rows from maps of 112, 56,
+28, 14 and 7 rows, each of 8 bands reads 38 stacked rows instead of 217.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from ..authoring.ops import Ops
 from .bilinear import dense_matrix
 
 HEIGHT = 28
-"""Output rows per band, about: fewer make the products too small, more make them too empty."""
+"""Approximate number of output rows per band: fewer make the products too small, more add zeros to them."""
 
 
 @dataclass(frozen=True)
 class Bands:
-    """Output rows in bands of equal height, the last one filled up."""
+    """Output rows in bands of equal height; the last band is padded."""
 
     height: int
     """Output rows of a band."""
     sources: np.ndarray
     """int64 [bands,L]: the stacked rows that each band reads."""
     rows: np.ndarray
-    """float32 [1,L,H]: what each output row takes of the L rows of its band."""
+    """float32 [1,L,H]: the weights of the L rows of its band in each output row."""
 
     @classmethod
     def of(cls, lengths: Sequence[int], size: int) -> Bands:
-        """Bands for `size` output rows of stacked maps with these numbers of rows."""
+        """Bands for `size` output rows of stacked maps with `lengths` rows each."""
         height = _band_height(size)
         starts = np.arange(0, size, height)
         sources, shares, offset = [], [], 0
@@ -58,14 +58,14 @@ class Bands:
 
 
 def _band_height(size: int) -> int:
-    """About `HEIGHT`, and a divisor of `size` if one is near."""
+    """A height near `HEIGHT`, a divisor of `size` if possible."""
     near = range(HEIGHT * 2 // 3, HEIGHT * 3 // 2)
     height = min(near, key=lambda h: (size % h != 0, abs(h - HEIGHT)))
     return min(height, size)
 
 
 def _windows(matrix: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of one map that each band reads, [bands,l], and what output rows take of them, [l,H]."""
+    """The rows of one map that each band reads, [bands,l], and their weights in the output rows, [l,H]."""
     bands = np.split(matrix, starts[1:], axis=1)
     first = np.array([np.flatnonzero(band.any(axis=1))[0] for band in bands])
     last = np.array([np.flatnonzero(band.any(axis=1))[-1] for band in bands])

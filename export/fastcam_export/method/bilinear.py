@@ -1,9 +1,9 @@
 """Bilinear interpolation as matrix products: half-pixel centres, edges replicated, no antialiasing.
 
-Output pixel x reads its map at p = (x + ½)·length/size − ½, kept inside the map, and mixes the two pixels
-around p. So one axis is a product with the matrix max(0, 1 − |p − j|), two values per output pixel.
-The files hold only p, as its integer part and fraction; onnxruntime computes the matrices once, at load.
-Where a size is free the same matrices are computed in every run, p in integer arithmetic.
+Output pixel x reads its map at p = (x + ½)·length/size − ½, clamped to the map, and blends the two pixels
+around p. So one axis is a product with the matrix max(0, 1 − |p − j|), two nonzero values per output pixel.
+The files hold only p, as integer part and fraction; onnxruntime computes the matrices once, at load.
+If a size is free, the same matrices are computed in every run, with p in integer arithmetic.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def is_static(*sizes: Size) -> bool:
 
 
 def positions(length: int, size: int) -> np.ndarray:
-    """Where `size` output pixels read `length` input pixels: integer part and fraction, float32 [2,size]."""
+    """The source positions p of `size` output pixels: integer part and fraction, float32 [2,size]."""
     numerator, denominator = _fractions(length, size)
     whole, rest = np.divmod(numerator, denominator)
     return np.stack([whole, rest / denominator]).astype(np.float32)
 
 
 def _fractions(length: int, size: int) -> tuple[np.ndarray, int]:
-    """p of the output pixels as a fraction of integers: numerators and their denominator."""
+    """The positions p of the output pixels as integers: numerators and their common denominator."""
     return np.clip((2 * np.arange(size) + 1) * length - size, 0, 2 * size * (length - 1)), 2 * size
 
 
@@ -53,7 +53,7 @@ def free_positions(op: Ops, length: ir.Value, size: ir.Value) -> ir.Value:
 def hat(op: Ops, position: ir.Value, j: ir.Value | np.ndarray, axis: int) -> ir.Value:
     """max(0, 1 − |p − j|), with p as integer part and fraction along `axis`."""
     floor, fraction = op.split(position, [1, 1], axis=axis)
-    # floor − j is exact, so the fraction keeps its digits on large maps too.
+    # floor − j is exact, so the fraction keeps its precision on large maps too.
     return op.Relu(op.Sub(1.0, op.Abs(op.Add(op.Sub(floor, j), fraction))))
 
 
@@ -72,7 +72,7 @@ def dense_matrix(length: int, size: int) -> np.ndarray:
 
 
 def map_positions(sizes: Sequence[Size], size: Size) -> dict[str, np.ndarray]:
-    """Constants that bring K maps to one size: `lengths` [K,2], `rows` [K,2,H], `columns` [K,2,W]."""
+    """Constants to interpolate K maps to one size: `lengths` [K,2], `rows` [K,2,H], `columns` [K,2,W]."""
 
     def axis(lengths: Sequence[int | None], target: int | None) -> np.ndarray:
         assert target is not None
@@ -102,12 +102,12 @@ def free_matrices(op: Ops, m: ir.Value, size: ir.Value) -> tuple[ir.Value, ir.Va
 
 
 def interpolate(op: Ops, maps: Sequence[ir.Value], *constants: ir.Value) -> list[ir.Value]:
-    """Each map at the size that the constants of `map_positions` were made for."""
+    """Interpolate each map to the size in the constants of `map_positions`."""
     return last_first(lambda k, m: _product(op, m, *matrices(op, k, *constants)), maps)
 
 
 def interpolate_free(op: Ops, m: ir.Value, size: ir.Value) -> ir.Value:
-    """The map at `size`, int64 [2]."""
+    """Interpolate the map to `size`, int64 [2]."""
     return _product(op, m, *free_matrices(op, m, size))
 
 
@@ -118,7 +118,7 @@ def _product(op: Ops, m: ir.Value, rows: ir.Value, columns: ir.Value) -> ir.Valu
 def upsample(*, opset: int, size_from: Size, size_to: Size) -> Step:
     """The step from a map M, float32 [N,h,w], to the same map at another size, [N,H,W].
 
-    With any size free the step has a second data input, `size`: int64 [2], H and W.
+    If any size is free, the step has a second data input, `size`: int64 [2], H and W.
     """
     doc = "Bilinear interpolation, half-pixel centres, edges replicated."
     if not is_static(size_from, size_to):

@@ -1,4 +1,4 @@
-"""Class maps: CAM → bilinear to the picture's size → min–max, and its products with the combined map."""
+"""Class maps: CAM → bilinear upsampling to the input's size → min–max → products with the combined map."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def class_activation(
 ) -> tuple[ir.Value, int | str | None]:
     """The normalised CAM at the picture's size, N×H×W, and N as the file declares it.
 
-    The class is the input `saliency_class`. Unless it is required, it need not be fed: its default is the
-    arg-max. Where the head allows it, one image can have any number of classes, with a map for each.
+    The class is the input `saliency_class`. It is optional unless the options require it: the default is the
+    arg-max. If the head allows it, one image can have any number of classes, with a map for each.
 
     Raises:
         GraftError: The head holds an operator whose gradient is not known.
@@ -66,7 +66,7 @@ def class_activation(
 def class_products(
     branch: Branch, options: Options, combined: ir.Value, cam: ir.Value
 ) -> dict[str, ir.Value]:
-    """The asked products of the combined map and the CAM, N×H×W each, by their word in `--outputs`."""
+    """The requested products of the combined map and the CAM, N×H×W each, by their name in `--outputs`."""
     products = {"fastcam": fast_cam, "nonclass": non_class}
     return {
         word: branch.call(product(branch.opset), combined, cam, name=f"cam/{word}")
@@ -76,7 +76,7 @@ def class_products(
 
 
 def fast_cam(opset: int) -> Step:
-    """combined · CAM: where the network looks, as far as the class is concerned."""
+    """combined · CAM: where the network looks for evidence of the class."""
 
     def body(op: Ops, combined: ir.Value, cam: ir.Value) -> ir.Value:
         result: ir.Value = op.Mul(combined, cam)
@@ -88,7 +88,7 @@ def fast_cam(opset: int) -> Step:
 
 
 def non_class(opset: int) -> Step:
-    """combined · (1 − CAM): where the network looks for other reasons.
+    """combined · (1 − CAM): where the network looks, except for evidence of the class.
 
     Written as combined − combined · CAM: onnxruntime then runs the combined map before the CAM, see `graft`.
     """

@@ -1,8 +1,8 @@
-"""Combination: the normalised maps, each upsampled to the input's size, in their weighted mean.
+"""Combination: the weighted mean of the normalised maps, each upsampled to the input's size.
 
 Bilinear upsampling is R·M·C with two small matrices, so the weighted mean is Σ R·(M·weight·C). The products
-in brackets, stacked, need only one more product, with the stacked R. An output row reads two rows of each map
-and no more, so that product is made in bands of output rows, each with the few stacked rows that it reads.
+in brackets are stacked and multiplied once with the stacked R. An output row reads only two rows of each map,
+so this last product is computed in bands of output rows, each with only the stacked rows that it reads.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _DOC = "Weighted mean of the maps, each interpolated bilinearly to one size."
 def combine(*, opset: int, sizes: Sequence[Size], size: Size, weights: Sequence[float]) -> Step:
     """The step from K maps, float32 [N,h,w] each, to Σ weight·map / Σ weight at one size, [N,H,W].
 
-    With any size free the step has one more data input after the maps, `size`: int64 [2], H and W.
-    The function of fixed sizes is made for these sizes: one model can hold one of it.
+    If any size is free, the step has one more data input after the maps, `size`: int64 [2], H and W.
+    The function for fixed sizes depends on them, so a model can hold only one.
 
     Args:
         opset: Opset of the model, 13 or newer.
@@ -55,7 +55,7 @@ def combine(*, opset: int, sizes: Sequence[Size], size: Size, weights: Sequence[
 def _column_matrices(
     op: Ops, widths: Sequence[int], weights: ir.Value, columns: ir.Value
 ) -> Sequence[ir.Value]:
-    """weight·C of every map, [w,W], from their positions [K,2,W]. Made at once: it is done at every load."""
+    """weight·C of every map, [w,W], from their positions [K,2,W]; in few nodes, as every load runs them."""
     scale = np.repeat(np.arange(len(widths)), widths)
     column = np.concatenate([np.arange(width, dtype=np.float32) for width in widths])
     stacked = hat(op, op.Gather(columns, scale), column[:, None, None], axis=1)
@@ -72,5 +72,5 @@ def _free_body(op: Ops, *inputs: ir.Value) -> ir.Value:
 
 
 def _stack(op: Ops, maps: Sequence[ir.Value], matrices: Sequence[ir.Value]) -> ir.Value:
-    """M·C of all maps, one below the other: [N,Σh,W]."""
+    """M·C of all maps, stacked: [N,Σh,W]."""
     return op.Concat(*last_first(lambda k, m: op.MatMul(m, matrices[k]), maps), axis=1)

@@ -1,4 +1,4 @@
-"""The map as pixels: bytes, or a finished overlay layer in the look of the runtime's blend `focus`."""
+"""The map as pixels: bytes, or an RGBA overlay layer in the style of the runtime's blend `focus`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fastcam_runtime.draw import colormaps
 from ..authoring.ops import Ops, Step, make_function
 
 LOW, HIGH = 0.5, 0.995
-"""Opacity grows from 0 at the first percentile of the map to 1 at the second."""
+"""Quantiles of the map: the opacity grows from 0 at the first to 1 at the second."""
 TINY = 1e-6
 _SAMPLES = 4096
-"""At most about as many pixels are sorted for the percentiles: the map is smooth, and sorting all is slow."""
+"""About how many pixels are sorted for the percentiles: the map is smooth, and sorting all pixels is slow."""
 
 
 def byte_map(*, opset: int) -> Step:
@@ -26,8 +26,8 @@ def byte_map(*, opset: int) -> Step:
 def overlay_layer(*, opset: int, height: int, width: int) -> Step:
     """The step from a map, float32 [N,H,W], to its overlay layer, uint8 [N,H,W,4]: red, green, blue, opacity.
 
-    Below the map's median it is transparent, from the 99.5th percentile on opaque; the percentiles are those
-    of a grid of the map's pixels.
+    The layer is transparent below the map's median and opaque above the 99.5th percentile. The percentiles
+    are those of a subsampled map.
     """
     stride = max(1, math.isqrt(height * width // _SAMPLES))
     count = math.ceil(height / stride) * math.ceil(width / stride)
@@ -46,7 +46,7 @@ def overlay_layer(*, opset: int, height: int, width: int) -> Step:
 
 
 def _at(op: Ops, ordered: ir.Value, rank: float) -> ir.Value:
-    """The value at a rank of [N,K], the largest first, mixed from two where the rank is not whole: [N,1]."""
+    """The value at a rank of [N,K], largest first, as [N,1]; interpolated if the rank is not an integer."""
     below, rest = int(rank), rank - int(rank)
     value: ir.Value = op.Gather(ordered, [below], axis=1)
     if rest:

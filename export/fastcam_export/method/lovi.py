@@ -1,7 +1,7 @@
 """LOVI, the layer-ordered visualisation: the colour of a pixel shows the scales at which it is salient.
 
-The hue runs from violet (the first scale) to red (the last) with the centre of gravity of the scales,
-the saturation falls as more of them agree, the value is the strongest of them.
+The hue is the centre of gravity of the scales, from violet (the first) to red (the last). The saturation
+falls as more scales agree. The value is that of the strongest scale.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..authoring.ops import Ops, Step, last_first, make_function
 from .bilinear import Size, interpolate, interpolate_free, is_static, map_positions
 
 TINY = 1e-30
-"""Replaces the sum of a pixel that is 0 at all scales; the pixel is black."""
+"""Lower bound of the divisors, for pixels that are 0 at all scales; these are black."""
 
 VIOLET = LOVI_FIRST_HUE / 60
 """The hue of the first scale, 300°, in sextants of the colour circle; the last scale is red, 0."""
@@ -28,7 +28,7 @@ def lovi(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
     """The step from K normalised maps, float32 [N,h,w] each, to an RGB picture, uint8 [N,H,W,3].
 
     A pixel that is 0 at all scales is black. With a single scale the picture is grey.
-    With any size free the step has one more data input after the maps, `size`: int64 [2], H and W.
+    If any size is free, the step has one more data input after the maps, `size`: int64 [2], H and W.
 
     Args:
         opset: Opset of the model, 13 or newer.
@@ -59,7 +59,7 @@ def _picture(op: Ops, maps: Sequence[ir.Value]) -> ir.Value:
         grey = op.Unsqueeze(maps[0], [3])
         return _to_bytes(op, op.Concat(grey, grey, grey, axis=3))
     hue, saturation, value = (op.Unsqueeze(x, [1]) for x in _hue_saturation_value(op, maps))
-    # Planes first, pixels at the end: onnxruntime takes ten times as long to broadcast a last axis of 3.
+    # Compute in planes and transpose at the end: broadcasting a last axis of 3 is ten times slower.
     return op.Transpose(_to_bytes(op, _rgb(op, hue, saturation, value)), perm=[0, 2, 3, 1])
 
 

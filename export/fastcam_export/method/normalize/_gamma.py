@@ -1,7 +1,7 @@
-"""Gamma: the distribution function of a gamma distribution fitted to the map.
+"""Gamma: the CDF of a gamma distribution fitted to the map.
 
-The fit is the closed form for the shape k; the distribution function is the cube-root normal form of
-Wilson and Hilferty, which is monotone and needs no series.
+The shape k is fitted in closed form. The CDF is Wilson and Hilferty's cube-root approximation by a normal
+distribution, which is monotone and needs no series.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import onnx_ir as ir
 from ...authoring.ops import Ops, Step, make_function
 
 OFFSET = 2e-7
-"""Added to map − min, so that the minimum has a logarithm. The reference adds 1e-7 twice."""
+"""Added to map − min, to keep the logarithm finite. The paper's code adds 1e-7 twice."""
 
 FLOOR = 1e-3
-"""Least ln mean − mean ln, reached by a constant map, whose k would be infinite. It caps k at 500."""
+"""Lower bound of ln mean − mean ln, for constant maps, whose k would be infinite. It limits k to 500."""
 
 
 def gamma(*, opset: int, height: int | None, width: int | None) -> Step:
-    """Φ(3√k·((x/mean x)^⅓ − 1 + 1/9k)) of x = map − min + OFFSET; it needs no size."""
+    """Φ(3√k·((x/mean x)^⅓ − 1 + 1/9k)) with x = map − min + OFFSET; independent of the map's size."""
     doc = "Gamma distribution function fitted to S − min, per image, in Wilson–Hilferty's normal form."
     return Step(make_function("GammaNormalize", opset, ["S"], _body, output="M", doc=doc))
 
@@ -28,7 +28,7 @@ def gamma(*, opset: int, height: int | None, width: int | None) -> Step:
 def _body(op: Ops, s: ir.Value) -> ir.Value:
     x = op.Add(op.Sub(s, op.reduce("ReduceMin", s, [1, 2])), OFFSET)
     ratio = op.Div(x, _mean(op, x))
-    # ln mean − mean ln, as the mean of logarithms near 0
+    # ln mean − mean ln, computed as −mean ln(x/mean): logarithms near 0 are precise
     spread = op.Max(op.Neg(_mean(op, op.Log(ratio))), FLOOR)
     past = op.Sub(spread, 3.0)
     root = op.Sqrt(op.Add(op.Mul(past, past), op.Mul(spread, 24.0)))
@@ -39,5 +39,5 @@ def _body(op: Ops, s: ir.Value) -> ir.Value:
 
 
 def _mean(op: Ops, x: ir.Value) -> ir.Value:
-    """The mean over the pixels by rows: one long float32 sum would drift."""
+    """The mean over the pixels, row by row: one long float32 sum would add rounding error."""
     return op.reduce("ReduceMean", op.reduce("ReduceMean", x, [2]), [1])

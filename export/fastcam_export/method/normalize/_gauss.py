@@ -1,4 +1,4 @@
-"""Gauss: the normal distribution function of the map's own mean and standard deviation."""
+"""Gauss: the CDF of the normal distribution with the map's own mean and standard deviation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import onnx_ir as ir
 from ...authoring.ops import Ops, Step, make_function
 
 EPSILON = 1e-36
-"""Added to the variance, so that a constant map's 0/0 is 0. A map needs a contrast of 1e-17 to show any."""
+"""Added to the variance, so that a constant map gives 0 instead of 0/0. Contrast below 1e-17 is lost."""
 
 _DOC = "½(1 + erf((S − mean)/(std·√2))), per image, std unbiased; 0.5 for a constant map."
 
@@ -18,8 +18,8 @@ _DOC = "½(1 + erf((S − mean)/(std·√2))), per image, std unbiased; 0.5 for 
 def gauss(*, opset: int, height: int | None, width: int | None) -> Step:
     """½(1 + erf((s − μ)/(σ√2))) with the unbiased σ; exactly 0.5 everywhere for a constant map.
 
-    InstanceNormalization is (s − μ)/σ in one node, with the population's σ. Subtracting the minimum before
-    changes nothing but the digits: it is exact where the contrast is low, and makes a constant map 0.
+    InstanceNormalization is (s − μ)/σ in one node, with the population's σ. Subtracting the minimum first
+    only improves the precision: it is exact for low contrast, and makes a constant map 0.
     """
     if height is None or width is None:
         function = make_function("GaussNormalizeDynamic", opset, ["S"], _free_body, output="M", doc=_DOC)
@@ -36,7 +36,7 @@ def gauss(*, opset: int, height: int | None, width: int | None) -> Step:
 def _body(op: Ops, s: ir.Value, scale: ir.Value, shape: ir.Value) -> ir.Value:
     above = op.Sub(s, op.reduce("ReduceMin", s, [1, 2]))
     z = op.InstanceNormalization(op.Reshape(above, [0, 1, -1]), scale, [0.0], epsilon=EPSILON)
-    # HardSigmoid is ½x + ½ in one node, and never leaves 0…1
+    # HardSigmoid is ½x + ½ in one node, clamped to 0…1
     return op.Reshape(op.HardSigmoid(op.Erf(z), alpha=0.5, beta=0.5), shape)
 
 

@@ -52,9 +52,9 @@ def statistic(
         height: H, or None where it is free.
         width: W, or None where it is free.
         epsilon: Added to the activations where the statistic takes their logarithm.
-        nonnegative: X is known to be ≥ 0, so that the ReLU in front can be left out.
-        bound: X is known not to exceed this; None where nothing is known.
-        quantized: X is uint8 or int8, and its scale and zero point follow it. Only for `COMPILED`.
+        nonnegative: X is known to be ≥ 0, so the step needs no ReLU.
+        bound: An upper bound of X; None if unknown.
+        quantized: X is uint8 or int8; two more inputs are its scale and zero point. Only for `COMPILED`.
     """
     if name not in _BUILDERS:
         raise FastcamError(f"no statistic named '{name}'{closest(name, STATISTICS)}")

@@ -10,17 +10,17 @@ from ...authoring.ops import Ops, Step
 from ._moments import mean_and_variance, rectified_step
 
 LARGEST_EXPONENT = 38.0
-"""A map's variance has no room for the square of more; a map that needs it is scaled down as a whole."""
+"""Above e^38 the variance of the map would overflow float32, so the map is scaled down."""
 
 LEAST_VARIANCE = 1e-10
-"""Of ln y: below is rounding, and the entropy of equal channels would be −∞."""
+"""Smallest variance of ln y: below it is rounding error, and the entropy of equal channels would be −∞."""
 
 
 def lognormal_mean(*, opset: int, nonnegative: bool, epsilon: float, **_: object) -> Step:
-    """exp(μ + v/2), μ and v of ln y.
+    """exp(μ + v/2), with μ and v the mean and variance of ln y.
 
-    Where that leaves float32 anywhere in an image, the image's whole map is divided by one constant: the
-    normalisations that follow do not depend on it.
+    If this would overflow at any pixel, the image's whole map is divided by one constant: the normalisations
+    that follow are invariant to it.
     """
 
     def body(op: Ops, y: ir.Value) -> ir.Value:
@@ -35,7 +35,7 @@ def lognormal_mean(*, opset: int, nonnegative: bool, epsilon: float, **_: object
 
 
 def lognormal_entropy(*, opset: int, nonnegative: bool, epsilon: float, **_: object) -> Step:
-    """μ + ½·ln(2πe·v) in nats, v at least `LEAST_VARIANCE`."""
+    """μ + ½·ln(2πe·v) in nats, with v at least `LEAST_VARIANCE`."""
 
     def body(op: Ops, y: ir.Value) -> ir.Value:
         mu, variance = mean_and_variance(op, op.Log(y))

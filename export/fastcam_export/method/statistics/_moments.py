@@ -33,7 +33,7 @@ def std(*, opset: int, nonnegative: bool, **_: object) -> Step:
 
 
 def mean_and_variance(op: Ops, x: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Mean and population variance over the channels, [N,1,H,W] each, in two passes: nothing cancels."""
+    """Mean and population variance over the channels, [N,1,H,W] each; two passes avoid cancellation."""
     m = op.reduce("ReduceMean", x, [1])
     difference = op.Sub(x, m)
     return m, op.reduce("ReduceMean", op.Mul(difference, difference), [1])
@@ -47,7 +47,7 @@ def rectified_step(
     doc: str,
     epsilon: float | None = None,
 ) -> Step:
-    """A step of x, seen through a ReLU where it may be negative; with `epsilon`, of x + ε."""
+    """A step of max(x, 0), without the ReLU if x is `nonnegative`; with `epsilon`, of max(x, 0) + ε."""
 
     def rectified(op: Ops, x: ir.Value) -> ir.Value:
         x = x if nonnegative else op.Relu(x)

@@ -11,11 +11,11 @@ from ._moments import rectified_step
 
 
 def shannon(*, opset: int, nonnegative: bool, epsilon: float, **_: object) -> Step:
-    """−Σ p·log2 p with p = y/Σy, y = max(x, 0) + ε, in bits: log2 C for a dead pixel."""
+    """−Σ p·log2 p with p = y/Σy, y = max(x, 0) + ε, in bits: log2 C if all activations are 0."""
 
     def body(op: Ops, y: ir.Value) -> ir.Value:
         p = op.Div(y, op.reduce("ReduceSum", y, [1]))
-        # A share too small for float32 adds nothing; its logarithm must not add an infinity.
+        # A p that underflows to 0 must add 0, but 0·log 0 would be NaN.
         log = op.Log(op.Max(p, 1e-37))
         total = op.reduce("ReduceSum", op.Mul(p, log), [1], keepdims=False)
         result: ir.Value = op.Mul(total, -1 / math.log(2))

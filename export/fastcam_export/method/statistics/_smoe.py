@@ -1,15 +1,15 @@
 """SMOE Scale: how far a pixel's channels are from all being equal, in units of their mean.
 
-With y = max(x, 0) + ε and m = mean y the map is m·(log2 m − mean log2 y): 0 where all channels agree,
-large where a few of them carry the pixel.
+With y = max(x, 0) + ε and m = mean y the map is m·(log2 m − mean log2 y): 0 if all channels are equal,
+large if a few channels have most of the sum.
 
-One logarithm serves many channels. They are split into parts, and as many parts multiplied as float32 has
-room for: four where y is between 1e-6 and 4e9, ten where it is between 1e-6 and 6. The square root of such a
-product can be multiplied with another one, and so on: the channels that are left are halved, the halves
-multiplied and the root taken, a few times. The last root is divided by the same power of m
-before its logarithm, which keeps the digits that log2 m − mean log2 y would cancel.
+One logarithm serves many channels. The channels are split into parts, and as many parts are multiplied as
+float32 can hold: four if y is between 1e-6 and 4e9, ten if y is between 1e-6 and 6. Square roots of two such
+products can be multiplied again: the remaining channels are split into halves, the halves multiplied and the
+root taken, a few times. The last root is divided by the same power of m before the logarithm, which avoids
+the cancellation in log2 m − mean log2 y.
 
-A model holds several such functions, one for each way of splitting that its shapes need.
+A model holds one such function for each way of splitting that its shapes need.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ import onnx_ir as ir
 from ...authoring.ops import Ops, Step, make_function
 
 FLOOR = 1e-6
-"""log2 m − mean log2 y below this is not told from 0 in float32, and becomes exactly 0."""
+"""log2 m − mean log2 y below this is rounding error in float32 and becomes exactly 0."""
 
 LONG = 64
-"""Numbers that float32 can sum without a loss that shows in the map."""
+"""Most numbers in one float32 sum: the rounding error of longer sums would show in the map."""
 
 UNBOUNDED = 4e9
-"""Largest x that the products have room for, where no smaller bound is known."""
+"""Largest x that the products allow for, if no smaller bound is known."""
 EXPONENTS = (-124.0, 127.9)
-"""The powers of 2 between which a product has to stay: those of float32, less what rounding may add."""
+"""The range of log2 of a product: that of normal float32, with a margin for rounding."""
 FACTORS = sorted(range(1, 11), key=lambda factors: abs(factors - 8))
-"""How many parts to multiply, from the best number on: fewer need more roots, more of them more nodes."""
+"""Numbers of parts to multiply, best first: fewer need more roots, more need more nodes."""
 
 LARGE = 2**18
-"""Elements of a tensor that does not stay in a core's cache from one node to the next."""
+"""Smallest tensor, in elements, that does not stay in a core's cache from one node to the next."""
 PART = 2**17
-"""Elements of a part of such a tensor that stays there until it is used."""
+"""Largest part of such a tensor, in elements, that stays in the cache until it is used."""
 HALVINGS = 3
-"""More would save little, and keep layers of different sizes from sharing a function, which loads faster."""
+"""Most halvings: more save little, and layers of different sizes could not share a function."""
 FEW = 2**12
-"""Elements whose logarithms cost too little to look for a scheme that leaves fewer."""
+"""Fewer logarithms than this cost nearly nothing, so schemes that leave fewer count as equal."""
 FREE = 28 * 28
-"""Pixels that a map is taken to have where its height or width is free."""
+"""Assumed number of pixels if the height or width is free."""
 
 
 @dataclass(frozen=True)
 class _Scheme:
     """One way to write the function.
 
-    The channels are split into `parts`, all at once or by turns: each is then used up while it is in the
-    cache. Products of `factors` parts, times 2 to the power of `exponent`, become roots, and pairs of roots
-    another root, until there is one. Its channels are halved `halvings` times.
+    The channels are split into `parts`, all at once or, with `by_turns`, one part at a time, so that each is
+    used while it is in the cache. A root is taken of every product of `factors` parts times 2^`exponent`,
+    then of the product of two roots, until one is left. Its channels are halved `halvings` times.
     """
 
     factors: int
@@ -78,12 +78,12 @@ def smoe(
 ) -> Step:
     """SMOE Scale, with the fastest scheme for the shape.
 
-    With `quantized`, X is uint8 or int8 and followed by its scale and zero point, one of each. The ReLU stays
-    in the body then even where nothing is negative: it keeps onnxruntime from moving the DequantizeLinear
-    behind the operators that follow, which would multiply it.
+    With `quantized`, X is uint8 or int8, and its per-tensor scale and zero point follow. The body then keeps
+    the ReLU even if nothing is negative: without it, onnxruntime would move the DequantizeLinear behind the
+    operators that follow, and so duplicate it.
 
-    Exactly 0 where all channels of a pixel are equal, dead or single. What nearly equal channels differ by
-    is resolved to 1e-6 of their mean. For layers of a network the map is within 5e-6 of its range.
+    The map is exactly 0 if all channels of a pixel are equal or there is only one. Nearly equal channels are
+    resolved to 1e-6 of their mean. For layers of a network the error is at most 5e-6 of the map's range.
     """
     pixels = None if height is None or width is None else height * width
     scheme = _choose(channels, pixels, epsilon, bound)
@@ -149,17 +149,17 @@ def _choose(channels: int, pixels: int | None, epsilon: float, bound: float | No
 
 
 def _exponent(factors: int, epsilon: float, bound: float | None) -> int | None:
-    """The power of 2 that keeps a product of so many y inside float32; None where none does."""
+    """The exponent of 2 that keeps a product of `factors` y inside float32; None if there is none."""
     lowest, highest = EXPONENTS
-    # At least 1, so that the products of fewer y are inside as well.
+    # At least 1, so that products of fewer y are inside float32 as well.
     limit = max(1.0, UNBOUNDED if bound is None else min(bound, UNBOUNDED)) + epsilon
-    # Even, so that the root is a power of 2 too.
+    # Even, so that the root of 2^exponent is a power of 2 too.
     exponent = 2 * math.ceil(max(0.0, lowest - factors * math.log2(epsilon)) / 2)
     return exponent if exponent + factors * math.log2(limit) <= highest else None
 
 
 def _sums(channels: int) -> tuple[int, int]:
-    """How many sums of how many channels make up the mean; a long float32 sum would drift with its length."""
+    """Number and length of partial sums for the mean: long float32 sums have a larger rounding error."""
     count = next(n for n in range(1, channels + 1) if channels % n == 0 and channels <= LONG * n)
     return count, channels // count
 
@@ -180,7 +180,7 @@ def _mean(op: Ops, y: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
 
 
 def _corrected_mean(op: Ops, y: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
-    """The mean of numbers of channels that have no divisors to make short sums of."""
+    """The mean for a number of channels without suitable divisors, plus the mean of its residuals."""
     m = _mean(op, y, given)
     return op.Add(m, _mean(op, op.Sub(op.Reshape(y, [0, 0, -1]), m), given))
 
@@ -190,7 +190,8 @@ def _parts(
 ) -> list[ir.Value]:
     """Parts of the channels, each with ε added, from [N,C,HW] and the channels' indices.
 
-    Split would copy the whole tensor before its first part is used, and onnxruntime makes a Split of Slices.
+    Gather, because Split copies the whole tensor before its first part is used, and onnxruntime fuses Slices
+    into a Split.
     """
     parts = op.split(indices, sizes, axis=0)
     return [op.Add(op.Gather(flat, part, axis=1), epsilon) for part in parts]
@@ -210,7 +211,7 @@ def _root(op: Ops, parts: Sequence[ir.Value], scheme: _Scheme) -> ir.Value:
 
 
 def _power(op: Ops, m: ir.Value, scheme: _Scheme) -> ir.Value:
-    """What `_root` is where all channels are m."""
+    """The value of `_root` if all channels are m."""
     base, count = (op.Sqrt(m), scheme.factors) if scheme.factors % 2 else (m, scheme.factors // 2)
     power = base
     for digit in f"{count:b}"[1:]:

@@ -1,9 +1,9 @@
 """Mean, deviation and entropy of a normal distribution cut off below 0, fitted to a pixel's channels.
 
 With the pixel's mean m and standard deviation s, a = −m/s, and λ = φ(a)/Φ(−a): mean m + sλ, variance
-s²(1 + aλ − λ²), entropy ln(√(2πe)·s·Φ(−a)) + aλ/2. As written, all three cancel or divide 0 by 0 where the
-pixel is far below 0. There λ = a + r with the continued fraction r = 1/(a + 2/(a + 3/(a + …))), and with
-q = 2/(a + 3/(a + …)) they become s·r, s²·r·(q − r) and ½ + ln(s/λ) + ar/2: no difference of like numbers.
+s²(1 + aλ − λ²), entropy ln(√(2πe)·s·Φ(−a)) + aλ/2. If m is far below 0, these forms suffer from cancellation
+or 0/0. There λ = a + r with the continued fraction r = 1/(a + 2/(a + 3/(a + …))), and with
+q = 2/(a + 3/(a + …)) they become s·r, s²·r·(q − r) and ½ + ln(s/λ) + ar/2, without cancellation.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from ...authoring.ops import Ops, Step, make_function
 from ._moments import mean_and_variance
 
 TAIL = 2.0
-"""From here on the continued fraction; below, erf still has the digits."""
+"""The continued fraction is used above this a; below it, erf is precise enough."""
 
 TERMS = 30
-"""Of the continued fraction: 4e-8 at `TAIL`, better beyond."""
+"""Terms of the continued fraction: its error is 4e-8 at `TAIL`, and smaller beyond."""
 
 LEAST_STD = 1e-6
-"""Stands in for the standard deviation of equal channels."""
+"""Lower bound of the standard deviation, which is 0 for equal channels."""
 
 
 @dataclass(frozen=True)
 class Truncated:
-    """A pixel's normal distribution in front of and beyond the change of formula at a = `TAIL`."""
+    """The terms of both formulas: `near` for a up to `TAIL`, and `far` beyond."""
 
     m: ir.Value
     s: ir.Value
@@ -38,7 +38,7 @@ class Truncated:
     """a, at most `TAIL`."""
     near_lambda: ir.Value
     near_share: ir.Value
-    """Φ(−a), what is left of the distribution."""
+    """Φ(−a): the share of the distribution above 0."""
     far: ir.Value
     """a, at least `TAIL`."""
     r: ir.Value
@@ -46,7 +46,7 @@ class Truncated:
 
 
 def truncate(op: Ops, x: ir.Value) -> Truncated:
-    """The parts that mean, deviation and entropy are made of, each [N,1,H,W]."""
+    """The terms of mean, deviation and entropy, each [N,1,H,W]."""
     m, variance = mean_and_variance(op, x)
     s = op.Max(op.Sqrt(variance), LEAST_STD)
     a = op.Neg(op.Div(m, s))
