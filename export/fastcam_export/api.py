@@ -107,7 +107,7 @@ def export(
 
 
 def _write(files: Draft, model: Any, example: Any, wanted: Options) -> tuple[Path, Exported]:
-    """Write the draft, and the original beside it where that has no file; keep neither in memory."""
+    """Write the draft, and the original beside it if it has no file; keep neither in memory."""
     source = load(model, example=example, input_shape=wanted.input_shape)
     refuse_source(files.target, source.path)
     original = source.original

@@ -6,7 +6,7 @@ from fastcam_runtime.errors import FastcamError
 
 
 class LoadError(FastcamError):
-    """The model cannot be read, or is not what was asked for."""
+    """The model cannot be read, or is not of the requested kind."""
 
 
 class GraftError(FastcamError):

@@ -16,10 +16,10 @@ from fastcam_runtime.preprocess import IMAGE_TYPES, Preprocessor
 from .errors import GraftError
 
 _MEANS = Preprocess("RGB", (123.68, 116.779, 103.939))
-"""Caffe's: only the mean colour is taken away."""
+"""Caffe's: only the mean colour is subtracted."""
 RESIZES = ("stretch", "crop")
 _LEAST = 1e-9
-"""Probabilities below this count as this one, so that a single miss does not decide."""
+"""Lower bound of the probabilities, so that a single miss does not decide."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ def candidates(channels: int) -> Iterator[Candidate]:
 def fits(model: Path, image: ImageInput, scores: str, scores_are: str, photos: Sequence[Photo]) -> list[Fit]:
     """Every candidate on the photos, the best first.
 
-    Without expected classes, a photo and its mirror image must agree: a wrong range can make a network sure
-    of anything, but rarely of the same class twice.
+    Without expected classes, a photo and its mirror image must agree: with a wrong range a network may be
+    sure of a random class, but rarely of the same class twice.
 
     Raises:
         GraftError: The network does not run.

@@ -81,7 +81,7 @@ def graft_branch(source: Source, options: Options) -> Grafted:
 def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None:
     """Add the branch: one paragraph for each step of the method.
 
-    onnxruntime also computes values that nothing reads. So only what the requested outputs need is added.
+    onnxruntime also computes values that nothing reads. So the branch has only what the outputs need.
     """
     asked = set(options.outputs)
     map_size = read_map_size(branch, found.ends)

@@ -1,4 +1,4 @@
-"""What a user can ask of the graft. The command line takes its names and defaults from here."""
+"""The options of the graft. The command line takes its names and defaults from here."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COMBINED_OUTPUTS = ("saliency_map", "fastcam", "nonclass")
 SCALE_OUTPUTS = (*COMBINED_OUTPUTS, "scales", "lovi")
 """Outputs that read the scales' maps."""
 _WORDS = {name: word for word in OUTPUTS for name in output_names((word,), scales=0)}
-"""From the name of an output in the file to its word in `OUTPUTS`."""
+"""From the name of an output in the file to its name in `OUTPUTS`."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,10 @@ class Options:
     map_output: str | None = None
     """`uint8` or `rgba`: one more output with the combined map as bytes, or as a finished overlay layer."""
     paper: bool = False
-    """Exactly the choices of the paper, see `PAPER`; other values of these options are refused beside it."""
+    """Exactly the choices of the paper, see `PAPER`; other values of these options are then an error."""
     prepared: bool = False
     """Optimised for the compiled kernels, this release of onnxruntime and this kind of processor: the
-    cheapest form and the fastest to load. It runs nowhere else."""
+    cheapest form and the fastest to load. The file runs nowhere else."""
 
     def __post_init__(self) -> None:
         if self.paper:
@@ -147,7 +147,7 @@ class Options:
             if getattr(self, name) not in (_DEFAULTS[name], PAPER.get(name) if self.paper else None)
         )
         if self.needs_scales and self.statistic in WEAK:
-            return (*idle, f"{self.statistic} finds less of what networks need than smoe (docs/quality.md)")
+            return (*idle, f"{self.statistic} gives clearly worse maps than smoe (docs/quality.md)")
         return idle
 
     def _idle(self) -> dict[str, str]:
@@ -178,7 +178,7 @@ def _split(given: Any) -> tuple[Any, ...]:
     if isinstance(given, str):
         return tuple(word.strip() for word in given.split(",")) if given.strip() else ()
     if given is not None and not isinstance(given, Iterable):
-        raise GraftError(f"names are needed, as a list or a text with commas, not {given!r}")
+        raise GraftError(f"expected names, as a list or a text with commas, not {given!r}")
     return tuple(given or ())
 
 
@@ -187,7 +187,7 @@ def _outputs(given: Any) -> tuple[str, ...]:
         return OUTPUTS
     words = tuple(_WORDS.get(name, name) for name in _split(given))
     if not words:
-        raise GraftError(f"no outputs asked for: name some of {', '.join(OUTPUTS)}")
+        raise GraftError(f"no outputs requested: name some of {', '.join(OUTPUTS)}")
     for word in words:
         _one_of("output", word, OUTPUTS)
     return words

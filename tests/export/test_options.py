@@ -73,7 +73,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
         ({"epsilon": float("nan")}, "epsilon must be a number between 0 and 1, not nan"),
         ({"cam_epsilon": "0"}, "cam_epsilon must be a number, 0 or more, not '0'"),
         ({"channel_share": "0.5"}, "channel_share must be a number, or a list of one per scale, not '0.5'"),
-        ({"outputs": ""}, "no outputs asked for: name some of saliency_map, "),
+        ({"outputs": ""}, "no outputs requested: name some of saliency_map, "),
         ({"outputs": ["cam", 5]}, "no output named '5'; there are saliency_map, "),
         ({"statistic": None}, "no statistic named 'None'"),
         ({"weights": "1,b,3"}, "no weights named '1,b,3': use one of prior, equal, linear, or a list"),
@@ -83,8 +83,8 @@ def test_numbers_of_numpy_are_numbers() -> None:
         ({"input_shape": [1, 3, 64.5, 64]}, "input shape [1, 3, 64.5, 64]: four whole numbers are needed"),
         ({"input_shape": 224}, "input shape 224: four whole numbers are needed, such as 1,3,224,224"),
         ({"input_shape": "-1,3,64,64"}, "input shape -1,3,64,64: four positive numbers are needed"),
-        ({"outputs": 5}, "names are needed, as a list or a text with commas, not 5"),
-        ({"taps": 5}, "names are needed, as a list or a text with commas, not 5"),
+        ({"outputs": 5}, "expected names, as a list or a text with commas, not 5"),
+        ({"taps": 5}, "expected names, as a list or a text with commas, not 5"),
         ({"taps": []}, "taps is empty: name tensors, shallow to deep, or auto"),
         ({"taps": " "}, "taps is empty"),
         ({"taps": "a1,a2,a1"}, "taps: 'a1' is named twice"),
@@ -161,14 +161,14 @@ def test_the_scores_may_be_named(tmp_path: Path) -> None:
     assert (done.metadata.scores, done.metadata.labels, done.notes) == ("logits", LABELS, ())
     done = export(with_embedding(), tmp_path / "out.onnx")
     assert done.metadata.scores == "flat"
-    assert done.notes == ("'flat' is taken for the class scores; --scores names another: logits",)
+    assert done.notes == ("'flat' is used as the class scores; choose another with --scores: logits",)
     for options, message in (
         (
             {"scores": "logit"},
             "no output named 'logit'; closest: logits, flat; there are flat, logits",
         ),
         ({"scores": "best"}, "the output 'best' holds no scores: its elements are INT64"),
-        ({"scores": "fixed"}, "the output 'fixed' does not follow from the picture: it holds no scores"),
+        ({"scores": "fixed"}, "the output 'fixed' does not depend on the picture: it holds no scores"),
         (
             {"labels": LABELS},
             "10 labels for 16 classes of flat; if the scores are in logits, say --scores logits",
@@ -234,7 +234,7 @@ def test_another_choice_beside_paper_is_refused(other: dict[str, Any]) -> None:
 @pytest.mark.parametrize("statistic", ["shannon", "lognormal_entropy"])
 def test_a_statistic_that_did_poorly_is_noted_where_it_is_used(statistic: str) -> None:
     (note,) = Options(statistic=statistic).notes
-    assert note.startswith(f"{statistic} finds less of what networks need than smoe")
+    assert note.startswith(f"{statistic} gives clearly worse maps than smoe")
     assert not any("finds less" in note for note in Options(statistic=statistic, outputs="cam").notes)
 
 

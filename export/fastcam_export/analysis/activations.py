@@ -1,4 +1,4 @@
-"""What is known of the values of a tensor: activated or not, never negative or signed, and how large."""
+"""What is known about the values of a tensor: activated or not, non-negative or signed, and their bound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .values import constant, scalar
 
 
 class Kind(IntEnum):
-    """What a tensor is the result of. A higher kind is a better tap."""
+    """The kind of operation that computes a tensor. A higher kind is a better tap."""
 
     OTHER = 0
     RESIDUAL = 1
@@ -67,7 +67,7 @@ def _kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
 
 
 def _keeps_sign(node: ir.Node) -> bool:
-    """Not a bicubic Resize, which overshoots below 0 beside an edge, nor an LRN with a negative divisor."""
+    """Whether the operator keeps the sign. A bicubic Resize overshoots at edges; an LRN may divide by < 0."""
     if node.op_type == "Resize":
         return node.attributes.get_string("mode", "nearest") != "cubic"
     if node.op_type == "LRN":
@@ -76,7 +76,7 @@ def _keeps_sign(node: ir.Node) -> bool:
 
 
 def _of(value: ir.Value | None, known: dict[str, Kind]) -> Kind:
-    """The kind of an operand. That of a constant depends on its sign."""
+    """The kind of an operand. The kind of a constant depends on its sign."""
     if value is None:
         return Kind.NON_NEGATIVE
     if value.name in known:
@@ -88,7 +88,7 @@ def _of(value: ir.Value | None, known: dict[str, Kind]) -> Kind:
 
 
 def _joint_kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
-    """The kind of a concatenation, an extreme or a sum: that of its least operand."""
+    """The kind of a concatenation, a minimum or maximum, or a sum: the lowest kind of its operands."""
     operands = [_of(value, known) for value in node.inputs]
     kind = min(operands)
     if node.op_type == "Max" and Kind.NON_NEGATIVE in operands:
@@ -110,13 +110,13 @@ def _product_kind(node: ir.Node, known: dict[str, Kind]) -> Kind:
     if gated_input(node, lambda value: _of(value, known) >= Kind.SIGNED) is not None:
         return Kind.SIGNED
     if constant(a) is not None or constant(b) is not None:
-        # A scaled activation is still one, whatever the sign of the constant.
+        # A scaled activation is still an activation, for constants of either sign.
         return max(Kind.OTHER, min(Kind.SIGNED, max(known.get(v.name or "", Kind.OTHER) for v in (a, b))))
     return Kind.OTHER
 
 
 def upper_bound(value: ir.Value | None) -> float | None:
-    """A number that no element of a non-negative `value` exceeds; None where none is known."""
+    """An upper bound of a non-negative `value`; None if unknown."""
     node = value.producer() if value is not None else None
     if node is None:
         return None

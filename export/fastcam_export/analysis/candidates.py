@@ -1,4 +1,4 @@
-"""Candidates: the tensors of a network that could be tapped, and what is known of each."""
+"""Candidates: the tensors of a network that could be tapped, and the facts about each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .shapes import Shapes
 
 @dataclass(frozen=True)
 class Candidate:
-    """A tensor of the network with a picture's layout, and what decides whether it becomes a tap."""
+    """A tensor of the network with a picture's layout, and the facts that decide whether it becomes a tap."""
 
     value: ir.Value
     shape: tuple[int, ...]
@@ -29,7 +29,7 @@ class Candidate:
     turned: bool
     """A copy of an activated tensor with its axes permuted."""
     depth: int
-    """The number of convolutions before it. With none, it is the picture itself, quantised or scaled."""
+    """The number of convolutions before it. At 0 it is the picture itself, perhaps quantised or scaled."""
     convolved: bool
     """Whether a convolution follows. If not, a pooled tensor belongs to the head and is no scale."""
 
@@ -44,7 +44,7 @@ class Candidate:
 
 
 def candidates(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> list[Candidate]:
-    """Every tensor on the picture's path that could be tapped at all, in topological order."""
+    """Every tensor on the picture's path that could be tapped, in topological order."""
     kind = kinds(ends.path)
     dominating = {value.name for value in dominators(ends.path, ends.image, ends.scores)}
     convolutions = [i for i, node in enumerate(ends.path) if facts(node.op_type).convolution] or [-1]
@@ -77,7 +77,7 @@ def candidates(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> 
                 pooled.add(value.name)
             if copied:
                 turned.add(value.name)
-            shape = shapes.get(value.name, ())  # a sequence has none
+            shape = shapes.get(value.name, ())  # a sequence has no shape
             if node.op_type == "QuantizeLinear" or where is None or len(shape) != 4:
                 continue
             candidate = Candidate(
@@ -101,19 +101,19 @@ def _is_usable(candidate: Candidate, ends: Ends) -> bool:
     if height * width <= 1 or height > ends.size[0] or width > ends.size[1]:
         return False
     if candidate.geometry.whole is not None:
-        return False  # its map would show a part of the picture stretched over the whole
+        return False  # its map would stretch a part of the picture over the whole
     if candidate.geometry.layout != "NHWC":
         return candidate.geometry.layout == "NCHW"
-    # Convolutions write NCHW. Of channels-last tensors, only an activated dominator is worth a Transpose.
-    # A transposed copy has its original, and the tokens of a transformer are no convolutional features.
+    # Convolutions write NCHW. Among channels-last tensors, only an activated dominator is worth a Transpose:
+    # a transposed copy has an NCHW original, and transformer tokens are not convolutional features.
     return candidate.dominator and candidate.kind >= Kind.SIGNED and not candidate.turned
 
 
 def only_gates(value: ir.Value, ends: Ends, known: Mapping[str, Geometry]) -> bool:
-    """Does `value` reach the scores only as a gate: a factor of finer tensors that do not follow from it?
+    """Whether `value` reaches the scores only as a gate: a factor of finer tensors that do not depend on it.
 
-    Such a side branch looks at the whole picture to weigh what another path carries, as the attention of
-    GhostNetV2 does. A tensor that is concatenated, added, or multiplied by what follows from it is no gate.
+    Such a side branch weights the features of another path, as the attention of GhostNetV2 does. A tensor
+    that is concatenated, added, or multiplied with its own descendants is not a gate.
     """
     carried = {ends.image.name, *(output.name for node in ends.path for output in node.outputs)}
     here = known[value.name or ""].stride

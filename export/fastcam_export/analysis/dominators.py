@@ -49,8 +49,8 @@ def data_path(image: ir.Value, scores: ir.Value) -> list[ir.Node]:
 def dominators(path: list[ir.Node], image: ir.Value, scores: ir.Value) -> list[ir.Value]:
     """The values that every path passes through, in topological order.
 
-    One scan over the nodes of `data_path`. A value is live from its producer to its last reader. Where only
-    one value is live, everything computed later depends on the picture through it alone.
+    One scan over the nodes of `data_path`. A value is live from its producer to its last reader. If only one
+    value is live at a point, everything computed later depends on the picture through this value alone.
     """
     produced = {id(image)} | {id(value) for node in path for value in node.outputs}
     readers = Counter(id(v) for node in path for v in {id(v): v for v in inputs_of(node)}.values())

@@ -59,9 +59,9 @@ def find_ends(
     """Find the picture's input and the scores.
 
     The picture is the first input of rank 4 that reaches an output. The scores are the output `scores_name`,
-    else the first output that the picture reaches. Numbers N×classes (or N×classes×1×1) come before others,
-    a known number of classes before a free one, and a Softmax or Sigmoid before a plain output, which may be
-    a regression.
+    else the best output that the picture reaches: shape N×classes (or N×classes×1×1) before others, a known
+    number of classes before a free one, a Softmax or Sigmoid before a plain output (perhaps a regression),
+    then the first.
 
     Raises:
         GraftError: No input takes a picture, `input_shape` contradicts the model, or there is no such output.
@@ -80,7 +80,7 @@ def find_ends(
                 check_picture(f"the input '{image.name}'", shape[0], *ends.size, ends.channels)
                 return ends
     if candidates and scores_name:
-        raise GraftError(f"the output '{scores_name}' does not follow from the picture: it holds no scores")
+        raise GraftError(f"the output '{scores_name}' does not depend on the picture: it holds no scores")
     listed = ", ".join(f"'{v.name}' {_show(v)}" for v in graph.inputs if not v.is_initializer())
     raise GraftError(
         "no image input: looked for a float or uint8 input N×C×H×W or N×H×W×C that reaches an output; "
@@ -127,7 +127,7 @@ def _may_be_picture(value: ir.Value, input_shape: Sequence[int] | None) -> bool:
 
 
 def _unlike_scores(value: ir.Value) -> tuple[bool, bool]:
-    """What speaks against an output as scores: it holds indices or names, or has another shape."""
+    """Reasons against an output as scores: it holds indices or names; it has another shape."""
     other = holds_no_numbers(value)
     if value.shape is None:
         return other, True
@@ -136,7 +136,7 @@ def _unlike_scores(value: ir.Value) -> tuple[bool, bool]:
 
 
 def _rank(value: ir.Value) -> tuple[bool, ...]:
-    """What speaks against an output as scores, the strongest first."""
+    """Reasons against an output as scores, strongest first."""
     shape = list(value.shape or ())[1:]
     return (
         *_unlike_scores(value),
@@ -167,7 +167,7 @@ def _layout_and_shape(
 
 
 def _layout(dims: Dims, path: list[ir.Node]) -> str:
-    """A picture has few channels. Where the dimensions leave it open, a Transpose in front decides."""
+    """The layout: a picture has few channels. If both axes could be channels, a leading Transpose decides."""
     few = (1, 3, 4)
     if dims[1] in few and dims[3] not in few:
         return "NCHW"

@@ -1,4 +1,4 @@
-"""How many operations the maps take, counted as the paper counts them."""
+"""The number of operations of the maps, counted as in the paper."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 NORM_PER_PIXEL = 12
 FIRST_COMBINE, FURTHER_COMBINE = 4.5, 6.75
-"""Operations per pixel of the picture to enlarge a scale's map and to add it; the first is only enlarged."""
+"""Operations per pixel of the picture to upsample a scale's map and to add it; the first is not added."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class ScaleFlops:
 
 
 def count_flops(scales: Sequence[tuple[int, int, int]], picture: tuple[int, int]) -> list[ScaleFlops]:
-    """The operations of each scale: H·W·(4C+1) for SMOE, 12·H·W to normalise, and its part of the mean.
+    """The operations of each scale: H·W·(4C+1) for SMOE, 12·H·W to normalise, and the combination.
 
     Args:
         scales: Channels, height and width of each, shallow to deep.

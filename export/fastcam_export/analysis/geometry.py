@@ -28,15 +28,15 @@ class Geometry:
     change with padding or valid convolutions (149 and 147 in Inception are both stride 2)."""
     size: tuple[int, int]
     whole: tuple[int, int] | None = None
-    """The size of the tensor that this one was cut out of, where it shows only a part of the picture."""
+    """The size of the tensor that this one was cropped from, if it shows only a part of the picture."""
     foreign: bool = False
-    """Whether its axes are not those of the picture, as in an attention matrix: positions × positions."""
+    """Whether its axes are not the picture's, as in an attention matrix: positions × positions."""
 
 
 def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
     """The geometry of every tensor on the picture's path, by name."""
     known = {ends.image.name or "": Geometry(ends.layout, (1.0, 1.0), ends.size)}
-    # No layer sees what is cut off in front of the first convolution, so the rest counts as the picture.
+    # No layer sees what is cropped before the first convolution, so the rest counts as the picture.
     picture = (0, 0)
     for node in ends.path:
         operands = [v.name for v in inputs_of(node) if v.name in known]
@@ -51,7 +51,7 @@ def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
                 continue
             shape = shapes.get(value.name)
             if facts(node.op_type).matrix_product and len(sources) > 1:
-                # Queries times keys are positions × positions; times values, they are positions again.
+                # Queries times keys are positions × positions; their product with the values has positions.
                 crossed = not any(g.foreign for g in sources)
                 known[value.name] = replace(source, layout=None, foreign=crossed)
             elif shape is None or len(shape) < 4:
@@ -67,7 +67,7 @@ def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
 
 
 def cut_size(ends: Ends, known: Mapping[str, Geometry]) -> tuple[int, int] | None:
-    """The height and width that a network cuts its picture to in front of its first convolution."""
+    """The height and width that a network crops its picture to before its first convolution."""
     for node in ends.path:
         if facts(node.op_type).strides:
             break
@@ -88,8 +88,8 @@ def spatial_size(shape: tuple[int, ...], layout: str) -> tuple[int, int]:
 
 
 def _main(sources: list[Geometry], elements: list[int]) -> Geometry:
-    """The operand of a node that has the pixels."""
-    # Of a tensor and its gate (C×1×1), the larger one. Of a part and a whole of the same size, the whole.
+    """The operand of a node that carries the pixels."""
+    # The larger of a tensor and its gate (C×1×1). If a crop and a whole have the same size, the whole.
     source = max(sources, key=lambda g: (g.layout is not None, g.size[0] * g.size[1], g.whole is None))
     largest = [g for g, count in zip(sources, elements, strict=True) if count == max(elements)]
     return replace(source, foreign=source.layout is None and any(g.foreign for g in largest))
@@ -119,7 +119,7 @@ def _through(
 
 def _strided(node: ir.Node, source: Geometry, shape: tuple[int, ...], shapes: Shapes) -> Geometry:
     before = shapes.get(node.inputs[0].name or "") if node.inputs[0] is not None else None
-    # These operators read NCHW by definition, so a lost layout is known again here.
+    # These operators read NCHW by definition, so here a lost layout is known again.
     if before is None or source.foreign or source.layout not in (None, "NCHW"):
         return replace(source, layout=None)
     stride = _rescaled(source, spatial_size(before, "NCHW"))
@@ -134,10 +134,10 @@ def _strided(node: ir.Node, source: Geometry, shape: tuple[int, ...], shapes: Sh
 
 
 def _cut(node: ir.Node, source: Geometry, size: tuple[int, int], picture: tuple[int, int]) -> Geometry:
-    """The geometry after a cut: still the whole picture, perhaps with fewer pixels, or a part of it."""
+    """The geometry after a crop: the whole picture, perhaps with fewer pixels, or a part of it."""
     steps = _steps(node, source)
     stride = (source.stride[0] * steps[0], source.stride[1] * steps[1])
-    # One row less at each side is what a valid convolution takes, and removing padding cuts nothing.
+    # A valid convolution also removes one row at each side, and removing padding removes no content.
     part = any(
         before / step - after > 2 and after * pixels < limit
         for before, step, after, pixels, limit in zip(source.size, steps, size, stride, picture, strict=True)

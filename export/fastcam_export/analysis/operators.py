@@ -1,6 +1,6 @@
-"""The book of operator facts: what the analysis and the gradients have to know of an operator, one row each.
+"""The table of operator facts: what the analysis and the gradients need to know, one row per operator.
 
-To teach the exporter a new operator, add its row; `tests/export/analysis/test_operators.py` checks the facts
+To support a new operator, add its row; `tests/export/analysis/test_operators.py` checks the facts
 by running the operators. Rows are found by name alone: onnxruntime's own domain uses the names of ONNX for
 the same functions.
 """
@@ -14,7 +14,7 @@ import onnx_ir as ir
 
 
 class Sign(Enum):
-    """What is known of the sign of a result."""
+    """What is known about the sign of a result."""
 
     NON_NEGATIVE = "never negative"
     SIGNED = "an activation that lets negative values through"
@@ -24,26 +24,26 @@ class Sign(Enum):
 
 @dataclass(frozen=True)
 class Operator:
-    """The facts about one operator. The defaults are true of an operator that nothing is known of."""
+    """The facts about one operator. The defaults are safe for an unknown operator."""
 
     name: str
     sign: Sign | None = None
     activation: bool = False
     """An activation function of its first input, which may be a tensor of features."""
     elementwise: bool = False
-    """Each element of the result depends on one element of the first input, and all do so alike."""
+    """The same function of one element of the first input gives each element of the result."""
     upper_bound: float | None = None
-    """No element of the result is larger."""
+    """An upper bound of the result."""
     keeps_bound: bool = False
-    """No element is larger than the largest of the first input, if that has no negative elements."""
+    """An upper bound of the first input is one of the result too, if the input is non-negative."""
     copies: bool = False
     """The result is the first input, perhaps in another number format."""
     reshapes: bool = False
-    """The result has the elements of the first input in their order, in another shape."""
+    """The result has the elements of the first input in the same order, in another shape."""
     per_pixel: bool = False
     """Each pixel of the result depends on the same pixel of the first input."""
     cuts: bool = False
-    """It may leave out pixels. A Pad does where its pads are negative."""
+    """It may leave out pixels. A Pad does if its pads are negative."""
     pools: bool = False
     """Each element of the result summarises a window of the first input, channel by channel."""
     strides: bool = False
@@ -61,10 +61,10 @@ class Operator:
     absorbs_relu: bool = False
     """Quantisers leave out the ReLU behind it where the integers start at zero."""
     scores_are: str | None = None
-    """What class scores behind it are. The softmax of log-probabilities gives the probabilities back, so
-    they count as logits."""
+    """The meaning of class scores that it computes. The softmax of log-probabilities is the probabilities, so
+    log-probabilities count as logits."""
     shape_only: bool = False
-    """It reads the shape of a tensor, and not its content."""
+    """It reads only the shape of a tensor, not its content."""
     has_gradient: bool = True
     """False for a piecewise constant function."""
     half_is_float32: bool = False
@@ -189,7 +189,7 @@ PROCESSOR_OPERATORS = frozenset({"NhwcConv", "NhwcFusedConv", "NhwcMaxPool"})
 
 
 def facts(op_type: str) -> Operator:
-    """The row of an operator; for one without a row, a row of defaults."""
+    """The row of an operator; a row of defaults if it has none."""
     return OPERATORS.get(op_type) or Operator(op_type)
 
 

@@ -1,4 +1,4 @@
-"""Groups of nodes that stand for one thing: a quantisation from zero up, a gated activation."""
+"""Groups of nodes with one meaning: a quantisation without negative values, a gated activation."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .operators import facts
 from .values import constant_behind, scalar
 
 MOST_NODES = 8
-"""How many nodes a gate may be away from the tensor that it is computed from."""
+"""The largest number of nodes between a tensor and a gate that is computed from it."""
 
 
 def quantized_from_zero(node: ir.Node) -> bool:
     """Whether the integers of a QuantizeLinear or DequantizeLinear can encode no negative number.
 
-    They cannot where the zero point is the lowest value of its type. Without a zero point it is 0.
+    That is so if the zero point is the lowest value of its type. A missing zero point is 0.
     """
     given = node.inputs[2] if len(node.inputs) > 2 else None
     zero_point = constant_behind(given)
@@ -37,7 +37,7 @@ def _integer_type(node: ir.Node) -> ir.DataType | None:
 
 
 def gated_input(node: ir.Node, is_activated: Callable[[ir.Value], bool]) -> ir.Value | None:
-    """x where `node` computes x·σ(x): SiLU, HardSwish, Mish or GELU in small operators; else None.
+    """x if `node` computes x·σ(x) (SiLU, HardSwish, Mish or GELU from basic operators), else None.
 
     Args:
         node: Any node.
@@ -52,7 +52,7 @@ def gated_input(node: ir.Node, is_activated: Callable[[ir.Value], bool]) -> ir.V
         if is_activated(gate) and _is_computed_from(gate, x):
             return x
         if _is_gelu_gate(gate):
-            # x may be halved: (x/2)·(1 + erf(x/√2)). The gate then reads what was halved.
+            # x may be halved: (x/2)·(1 + erf(x/√2)). The gate then reads x before the division.
             whole = _without_factor(x)
             for origin in (x, whole):
                 if origin is not None and _is_computed_from(gate, origin):
@@ -61,7 +61,7 @@ def gated_input(node: ir.Node, is_activated: Callable[[ir.Value], bool]) -> ir.V
 
 
 def _is_computed_from(gate: ir.Value, x: ir.Value, most: int = MOST_NODES) -> bool:
-    """Is `gate` computed from `x` element by element, within a few nodes?"""
+    """Whether `gate` is computed from `x` element by element, within a few nodes."""
     node = gate.producer()
     if node is None or most == 0 or facts(node.op_type).mixes:
         return False
@@ -81,7 +81,7 @@ def _is_gelu_gate(gate: ir.Value) -> bool:
 
 
 def _without_factor(value: ir.Value) -> ir.Value | None:
-    """What `value` is a multiple of by a constant number; None where it is no such product."""
+    """The other factor if `value` is a product with a constant number, else None."""
     node = value.producer()
     if node is None or node.op_type not in ("Mul", "Div"):
         return None

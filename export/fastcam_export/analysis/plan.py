@@ -20,7 +20,7 @@ from .ends import Ends, find_ends, other_scores
 from .geometry import Geometry, cut_size, geometries
 from .scores import find_logits
 from .shapes import Shapes, concrete_shapes, lasting_shapes
-from .taps import Tap, find_taps, mute_tensors, named_taps
+from .taps import Tap, find_taps, named_taps, uninformative_tensors
 from .values import Dims
 
 
@@ -32,18 +32,18 @@ class Plan:
     ends: Ends
     taps: list[Tap]
     shapes: Mapping[str, Dims]
-    """The shapes on the picture's path by tensor name, None for what may differ from picture to picture."""
+    """The shapes on the picture's path by tensor name; None for dimensions that depend on the picture."""
     logits: ir.Value
     """The logits behind the scores, or the scores themselves."""
     scores_are: str
     """`logits` or `probabilities`."""
     notes: tuple[str, ...] = ()
-    """What the user should know of this network."""
+    """Notes for the user about this network."""
     detector: Detector | NoHeadError | None = None
-    """The detector's head, why none is known, or None for a network that cannot be one."""
+    """The detector's head; or the reason why none was recognised; None for a network that is no detector."""
 
     def fixed_size(self, tap: Tap) -> Size:
-        """Height and width of a tap, None where those of the picture are free."""
+        """Height and width of a tap; None if the picture's are free."""
         return _fixed_size(self.ends, tap)
 
 
@@ -59,11 +59,11 @@ def plan(source: Source, options: Options) -> Plan:
     shapes = concrete_shapes(model, ends, source.path.parent if source.path is not None else None)
     geometry = geometries(ends, shapes)
     least = 2 if options.needs_scales and options.statistic in OF_SPREAD else 1
-    mute: list[str] = []
+    unused: list[str] = []
     found = candidates(ends, shapes, geometry)
     if options.taps == "auto":
         taps = find_taps(found, ends, geometry, least)
-        mute = mute_tensors(found, least)
+        unused = uninformative_tensors(found, least)
     else:
         taps = named_taps(model, options.taps, ends, found, least)
     lasting = lasting_shapes(model, shapes)
@@ -72,9 +72,9 @@ def plan(source: Source, options: Options) -> Plan:
             lasting[tap.name] = _lasting_dims(ends, tap)
     logits, scores_are = find_logits(ends.scores)
     notes = tuple(_notes(model, ends, geometry, options))
-    if mute:
-        listed = ", ".join(mute[:3]) + ("…" if len(mute) > 3 else "")
-        notes += (f"no scale: {listed}: one channel, or the answer itself, says nothing of the picture",)
+    if unused:
+        listed = ", ".join(unused[:3]) + ("…" if len(unused) > 3 else "")
+        notes += (f"not used as scales: {listed}: a single channel, or an output of the network",)
     detector = _detector(source, model, ends, shapes, options)
     return Plan(model, ends, taps, lasting, logits, scores_are, notes, detector)
 
@@ -106,19 +106,19 @@ def _notes(model: ir.Model, ends: Ends, geometry: Mapping[str, Geometry], option
     height, width = ends.size
     if options.input_shape is None and None in ends.free_size:
         yield (
-            f"the network leaves the size of its picture free: frames are resized to {height}×{width}; "
-            f"--input-shape {','.join(ends.layout)} names another size"
+            f"the network's input size is free: frames are resized to {height}×{width}; "
+            f"set another size with --input-shape {','.join(ends.layout)}"
         )
     cut = cut_size(ends, geometry)
     if cut is not None:
-        yield f"the network cuts its picture to {cut[0]}×{cut[1]}: maps of that part cover the whole picture"
+        yield f"the network crops its input to {cut[0]}×{cut[1]}: maps of the crop cover the whole picture"
     others = [f"'{v.name}'" for v in model.graph.inputs if v is not ends.image and not v.is_initializer()]
     if others:
         yield (
-            f"fastcam run cannot feed {', '.join(others)}: it gives a network its picture and nothing else; "
+            f"fastcam run cannot feed {', '.join(others)}: it feeds only the picture; "
             "run the file in a program of your own"
         )
     scores = other_scores(model, ends) if options.scores is None else []
     if scores:
         listed = ", ".join(scores)
-        yield f"'{ends.scores.name}' is taken for the class scores; --scores names another: {listed}"
+        yield f"'{ends.scores.name}' is used as the class scores; choose another with --scores: {listed}"

@@ -38,7 +38,7 @@ def ends_in_probabilities(scores: ir.Value) -> bool:
 
 
 def describe_scores(scores: ir.Value, scores_are: str) -> str:
-    """`logits` or `probabilities`, as `scores_are` says, or what the output has instead of class scores."""
+    """`scores_are` for class scores; else a text that says what the output holds instead."""
     sizes = known_dims(scores) or ()
     if holds_no_numbers(scores):
         return f"of {scores.dtype}, no scores: no labels, no class maps"
@@ -49,7 +49,7 @@ def describe_scores(scores: ir.Value, scores_are: str) -> str:
 
 
 def count_classes(scores: ir.Value) -> int | None:
-    """The number of classes; None where it is free, or where there is not one score per class."""
+    """The number of classes; None if it is free, or if there is not one score per class."""
     return class_count(known_dims(scores) or ())
 
 

@@ -47,10 +47,10 @@ def concrete_shapes(model: ir.Model, ends: Ends, folder: Path | None = None) -> 
 
 
 def lasting_shapes(model: ir.Model, shapes: Shapes) -> dict[str, Dims]:
-    """The shapes that hold for every picture that the model takes, from those for one picture.
+    """The shapes that hold for every picture, derived from those for one picture.
 
-    All of them where no input has a free dimension. Otherwise only the ranks: any dimension may depend on a
-    free height, width or batch size.
+    If no input has a free dimension, these are the same. Otherwise only the ranks are kept: any dimension may
+    depend on a free height, width or batch size.
     """
     inputs = [value for value in model.graph.inputs if not value.is_initializer()]
     if all(fixed_dims(value) is not None for value in inputs):
@@ -85,7 +85,7 @@ def _find_weights(proto: onnx.ModelProto, folder: Path) -> str:
 
 
 def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None) -> Found:
-    """Run the model once with the wanted tensors as outputs and look at what comes out."""
+    """Run the model once with the wanted tensors as outputs, and read their shapes."""
     try:
         results = observe(model, ends, names, folder)
     except GraftError as error:
@@ -104,10 +104,10 @@ def observe(
 
     Args:
         model: The network.
-        ends: Where its picture comes in.
+        ends: Its image input and scores.
         names: Any tensors of its graph.
-        folder: Where external weights lie.
-        picture: What the image input is fed; zeros by default, as are the other inputs.
+        folder: The folder of external weights.
+        picture: The image input; zeros by default. All other inputs are zeros.
 
     Raises:
         GraftError: The network does not run.

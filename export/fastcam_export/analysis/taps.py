@@ -1,8 +1,8 @@
 """Taps: the tensor where each scale of the network ends.
 
-Among the tensors that every path from the image to the scores passes through, the last activated one
-at each down-sampling. The last ReLU at each size would not do: on ResNet-50 it is the inner ReLU of a
-block that the shortcut bypasses.
+A tap is the last activated tensor at each down-sampling, among the tensors that every path from the image to
+the scores passes through (dominators). Taking the last ReLU at each size would be wrong: on ResNet-50 that is
+the inner ReLU of a block, which the shortcut bypasses.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Tap:
     nonnegative: bool
     """Known never to be negative. If not, the statistic applies a ReLU first."""
     bound: float | None
-    """A number that no value exceeds, where one is known."""
+    """An upper bound of its values; None if unknown."""
     why: str
     rejected: tuple[str, ...] = ()
     """Neighbours at the same scale that were not chosen, each with the reason."""
@@ -56,14 +56,14 @@ def find_taps(
 ) -> list[Tap]:
     """One tap per scale, shallow to deep.
 
-    A scale needs `least_channels`, and the answer itself, an output that nothing else reads, is no scale.
+    A scale needs `least_channels`. An output of the network that no node reads is not a scale.
 
     Raises:
         GraftError: No tensor of the network qualifies (an MLP, a vision transformer).
     """
     by_scale: dict[tuple[float, float], list[Candidate]] = {}
     for candidate in found:
-        if candidate.depth and _can_speak(candidate, least_channels):
+        if candidate.depth and _is_informative(candidate, least_channels):
             by_scale.setdefault(candidate.geometry.stride, []).append(candidate)
     order = {id(value): i for i, node in enumerate(ends.path) for value in node.outputs}
     taps = [tap for group in by_scale.values() if (tap := _choose(group, ends, geometry)) is not None]
@@ -83,16 +83,16 @@ def find_taps(
     return sorted(taps, key=lambda tap: order[id(tap.value)])
 
 
-def mute_tensors(found: Sequence[Candidate], least_channels: int) -> list[str]:
-    """Activated tensors that have too few channels to be a scale, or that are the answer itself."""
+def uninformative_tensors(found: Sequence[Candidate], least_channels: int) -> list[str]:
+    """Activated tensors that have too few channels to be a scale, or that are an output of the network."""
     return [
         f"'{c.name}' ({'×'.join(map(str, c.shape[1:]))})"
         for c in found
-        if c.depth and c.kind >= Kind.SIGNED and not c.pooled and not _can_speak(c, least_channels)
+        if c.depth and c.kind >= Kind.SIGNED and not c.pooled and not _is_informative(c, least_channels)
     ]
 
 
-def _can_speak(candidate: Candidate, least_channels: int) -> bool:
+def _is_informative(candidate: Candidate, least_channels: int) -> bool:
     layout = candidate.geometry.layout or "NCHW"
     answer = candidate.value.is_graph_output() and not candidate.value.uses()
     return candidate.shape[layout.index("C")] >= least_channels and not answer
@@ -123,20 +123,20 @@ def named_taps(
         tap = _tap(usable[name], "named by the user")
         if tap.channels < least_channels:
             raise GraftError(
-                f"tensor '{name}' has {count(tap.channels, 'channel')}: the statistic would be constant, "
-                "whatever the picture; name another tensor, or --statistic mean"
+                f"tensor '{name}' has {count(tap.channels, 'channel')}: the statistic would be constant; "
+                "name another tensor, or --statistic mean"
             )
         taps.append(tap)
     in_order = [name for name in usable if name in names]
     if in_order != list(names):
-        # Not sorted silently: the user gives the weights from shallow to deep too.
+        # Not sorted silently: the weights have the same order.
         raise GraftError(f"taps {','.join(names)} are not from shallow to deep: name {','.join(in_order)}")
     return taps
 
 
 def _choose(group: list[Candidate], ends: Ends, geometry: Mapping[str, Geometry]) -> Tap | None:
     """Apply the rules in order, from the best case to the last resort."""
-    # Dominators have one order. Files list parallel branches in any order: sort these by depth.
+    # Dominators have a unique order. Parallel branches may be listed in any order: sort these by depth.
     group = sorted(group, key=lambda c: c.depth)
 
     def activated(c: Candidate) -> bool:
@@ -150,7 +150,7 @@ def _choose(group: list[Candidate], ends: Ends, geometry: Mapping[str, Geometry]
         ),
         (
             lambda c: c.dominator and c.kind >= Kind.SIGNED and c.convolved,
-            "pooled, but all there is at this scale",
+            "pooled, but the only tensor at this scale",
         ),
         (
             lambda c: activated(c) and not only_gates(c.value, ends, geometry),
@@ -166,7 +166,7 @@ def _choose(group: list[Candidate], ends: Ends, geometry: Mapping[str, Geometry]
 
 def _tap(candidate: Candidate, why: str, rejected: tuple[str, ...] = ()) -> Tap:
     nonnegative = candidate.kind == Kind.NON_NEGATIVE
-    why = f"{why}, {'never negative' if nonnegative else 'signed: seen through a ReLU'}"
+    why = f"{why}, {'never negative' if nonnegative else 'signed: a ReLU is applied first'}"
     bound = upper_bound(candidate.value) if nonnegative else None
     layout = candidate.geometry.layout or "NCHW"
     shape = tuple(candidate.shape[layout.index(axis)] for axis in "NCHW")

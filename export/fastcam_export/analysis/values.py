@@ -1,4 +1,4 @@
-"""What is known of a value without running the model: its dimensions, and the constant behind it."""
+"""What is known about a value without running the model: its dimensions, and the constant behind it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Dims = tuple[int | None, ...]
 
 
 def known_dims(value: ir.Value) -> Dims | None:
-    """The dimensions that are declared or were inferred; None where not even the rank is known."""
+    """The dimensions that are declared or were inferred; None if the rank is unknown."""
     if value.shape is None:
         return None
     return tuple(d if isinstance(d, int) and d > 0 else None for d in value.shape)
@@ -44,7 +44,7 @@ def constant(value: ir.Value | None) -> np.ndarray | None:
 
 
 def constant_behind(value: ir.Value | None) -> np.ndarray | None:
-    """The same, also where exporters share a constant through Identity nodes."""
+    """Like `constant`, but also finds a constant behind Identity nodes."""
     while value is not None and (node := value.producer()) is not None and node.op_type == "Identity":
         value = node.inputs[0]
     return constant(value)

@@ -1,4 +1,4 @@
-"""The saliency branch: nodes that are appended to the network, which does not change."""
+"""The saliency branch: nodes that are appended to the network without changing it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Branch:
         return self.node(function.name, *inputs, *constants, name=name, domain=DOMAIN, **step.attributes)
 
     def _function(self, function: ir.Function) -> ir.Function:
-        """The function as it is stored in the model, once. Others of the same name are numbered from 2."""
+        """Store the function in the model once. Different functions of one name are numbered from 2."""
         proto = ir.to_proto(function)
         key = proto.SerializeToString()
         if key not in self._functions:
@@ -61,7 +61,7 @@ class Branch:
         return output
 
     def constant(self, name: str, array: np.ndarray) -> ir.Value:
-        """An initializer. Equal arrays are stored once, under the first one's name."""
+        """An initializer. Equal arrays are stored once, under the first name."""
         key = (array.dtype.str, array.shape, array.tobytes())
         if key not in self._constants:
             label = NODE_PREFIX + name
@@ -89,7 +89,7 @@ class Branch:
         shape: Sequence[int | str | None],
         default: np.ndarray | None = None,
     ) -> ir.Value:
-        """Add an input. With a default, stored as an initializer of the same name, it need not be fed."""
+        """Add an input. With a default (an initializer of the same name) the input is optional."""
         value = ir.Value(name=name, shape=ir.Shape(shape), type=ir.TensorType(dtype))
         self.model.graph.inputs.append(value)
         if default is not None:
@@ -98,7 +98,7 @@ class Branch:
         return value
 
     def added_nodes(self) -> list[ir.Node]:
-        """The nodes that were not in the network."""
+        """The nodes of the branch."""
         return [node for node in self.model.graph if id(node) not in self._network]
 
     def append_to(self, proto: onnx.ModelProto, metadata: Mapping[str, str]) -> None:

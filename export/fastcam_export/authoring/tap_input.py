@@ -1,4 +1,4 @@
-"""From a tap to the float32 tensor that a statistic reads, without slowing the network down."""
+"""From a tap to the float32 tensor that a statistic reads, without slowing down the network."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def read_tap(branch: Branch, value: ir.Value, layout: str, where: str) -> ir.Val
 def read_activated(branch: Branch, tap: Tap, where: str) -> ir.Value:
     """The tensor of a tap as float32 N×C×H×W, for a statistic.
 
-    A dequantised one passes through a ReLU that changes nothing: without it onnxruntime moves the
-    DequantizeLinear behind the operators that follow, which multiplies it.
+    A dequantised tensor passes through a ReLU, here a no-op: without it, onnxruntime would move the
+    DequantizeLinear behind the operators that follow, and so duplicate it.
     """
     value = float_activation(branch, tap.value, where)
     if dequantizer(tap.value) is not None and tap.nonnegative:
@@ -38,9 +38,9 @@ def read_activated(branch: Branch, tap: Tap, where: str) -> ir.Value:
 
 
 def quantized_tap(tap: Tap) -> tuple[ir.Value, ir.Value, ir.Value] | None:
-    """The integers of a tap, their scale and their zero point, where the compiled kernel can read them.
+    """The integers of a tap with their scale and zero point, if the compiled kernel can read them, else None.
 
-    It reads uint8 or int8 in N×C×H×W with one scale and one zero point, both constant; None for all else.
+    It reads uint8 or int8 in N×C×H×W with one scale and one zero point, both constant.
     """
     node = dequantizer(tap.value)
     if node is None or tap.layout != "NCHW" or tap.first is not None or len(node.inputs) != 3:

@@ -1,8 +1,8 @@
-"""Exact Grad-CAM and Grad-CAM++ in a graph that only runs forward.
+"""Exact Grad-CAM and Grad-CAM++ in an inference graph.
 
-The part of a network between the last tap and the class scores, the head, is small. The gradient of one
-score through it is derived operator by operator, and added to the graph as nodes that read the values of
-the forward pass.
+The head, the part of a network between the last tap and the class scores, is small. The gradient of one score
+through the head is derived operator by operator, and added to the graph as nodes that read the values of the
+forward pass.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def class_activation_map(
 def _check_scores(logits: ir.Value, batch: int | None) -> None:
     dims = known_dims(logits)
     if dims is None or (len(dims) > 2 and not any(dims)):
-        return  # nothing is known of them
+        return  # the shape is unknown
     one_per_picture = len(dims) > 1 and (None in (dims[0], batch) or dims[0] == batch)
     if not one_per_picture or not are_class_scores(dims[1:]):
         shape = "×".join("?" if d is None else str(d) for d in dims)
@@ -133,7 +133,7 @@ def _closed_form(
 
 
 def _gradient(branch: Branch, head: Head, selected: ir.Value) -> tuple[ir.Value, bool]:
-    """SelectClass → HeadGradient. True says that only the channel of the class has a gradient."""
+    """SelectClass → HeadGradient. The flag says whether only the channel of the class has a gradient."""
     op = Ops(branch.opset)
     gradient, of_class = head_gradient(op, head, selected)
     doc = "Gradient of the selected class score with respect to the features."

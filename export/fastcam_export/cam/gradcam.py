@@ -10,12 +10,12 @@ import onnx_ir as ir
 from ..authoring.ops import Ops, Step, make_function
 
 LEAST_DENOMINATOR = 1e-6
-"""The rounding error of 2 + ΣA·g near 0, which it reaches only where features are negative."""
+"""The rounding error of 2 + ΣA·g near 0. The sum gets there only if features are negative."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """What is known of the features A, [N,C,h,w], at export."""
+    """What is known about the features A, [N,C,h,w], at export."""
 
     size: tuple[int, int] | None = None
     """h and w, None where one is free."""
@@ -47,7 +47,7 @@ def gradcam_plus_plus(opset: int, epsilon: float, known: Features) -> Step:
 def with_epsilon(
     name: str, opset: int, inputs: list[str], body: Callable[..., ir.Value], epsilon: float, doc: str
 ) -> Step:
-    """The step of a function that has the attribute `epsilon` where that is not 0."""
+    """The step of a function that has the attribute `epsilon` if that is not 0."""
     attributes = {"epsilon": epsilon} if epsilon else {}
     function = make_function(name, opset, inputs, body, output="cam", attributes=list(attributes), doc=doc)
     return Step(function, attributes=attributes)

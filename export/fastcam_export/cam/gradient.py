@@ -20,8 +20,8 @@ def head_gradient(op: Ops, head: Head, class_index: ir.Value) -> tuple[ir.Value,
         class_index: int64 [N], the class of each image.
 
     Returns:
-        The gradient of the selected logit at the tap, float32 [N,C,h,w], and False. Or, where only the
-        channel of the class has a gradient, that channel's alone, [N,1,h,w], and True.
+        The gradient of the selected logit at the tap, float32 [N,C,h,w], and False. If only the channel of
+        the class has a gradient: the gradient of that channel, [N,1,h,w], and True.
 
     Raises:
         GraftError: An operator of the head has no rule.
@@ -37,7 +37,7 @@ def head_gradient(op: Ops, head: Head, class_index: ir.Value) -> tuple[ir.Value,
                 continue
             g = cotangents.pop(value)
             ways = [i for i, source in enumerate(node.inputs) if source is not None and source in head.path]
-            # A node without such inputs reads the picture inside a subgraph. It has no rule and is refused.
+            # A node without such inputs reads the picture inside a subgraph. There is no rule for that.
             for site in (Site(op, node, index, out, g, forward) for index in ways or [0]):
                 arriving, known = apply_rule(site), cotangents.get(site.source)
                 cotangents[site.source] = arriving if known is None else op.Add(known, arriving)

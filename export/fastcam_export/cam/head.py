@@ -41,7 +41,7 @@ def find_head(graph: ir.Graph, tap: ir.Value, logits: ir.Value) -> Head:
             dependent.update(node.outputs)
             carriers.append(node)
     if logits not in dependent:
-        raise GraftError(f"the scores '{logits.name}' do not follow from the tap '{tap.name}': no class map")
+        raise GraftError(f"the scores '{logits.name}' do not depend on the tap '{tap.name}': no class map")
     path, nodes = {logits}, []
     for node in reversed(carriers):
         if not path.isdisjoint(node.outputs):

@@ -31,7 +31,7 @@ def outline(op: Ops, name: str, result: ir.Value, output: str, doc: str) -> tupl
                 node.replace_input_with(index, inputs[value])
     for number, value in enumerate(value for node in body for value in node.outputs):
         value.name = f"{name}/{number}"  # no clash with inputs, which have the network's names
-        value.shape = None  # the function must not promise the shapes that the rules noted
+        value.shape = None  # the shapes that the rules set may not hold for every call of the function
     result.name = f"{name}/{output}"
     graph = ir.Graph(list(inputs.values()), [result], nodes=body, opset_imports={"": op.opset}, name=name)
     function = ir.Function(DOMAIN, name, graph=graph, attributes=[])

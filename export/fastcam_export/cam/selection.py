@@ -9,15 +9,15 @@ from ..analysis.values import known_dims
 from ..authoring.ops import Ops, Step, make_function
 
 ROUNDING = 1e-6
-"""A map that varies by less, relative to its maximum, counts as constant: upsampling rounds that much."""
+"""A map whose range is below this share of its maximum counts as constant: upsampling rounds that much."""
 
 
 def select_class(opset: int, logits: ir.Value, *, one_per_image: bool) -> Step:
     """From `saliency_class` [N] or [1] and the logits N×classes(×1×1) to the class of each image, int64 [N].
 
-    A negative number asks for the class with the highest score, a number beyond the last class gives
-    the last one. With `one_per_image` several classes for one image are an error of the run; without it
-    they are all given, [classes].
+    A negative number selects the class with the highest score, a number above the last class the last one.
+    With `one_per_image`, several classes for one image fail at run time; without it, all are returned,
+    [classes].
     """
     dims = known_dims(logits)
     classes = dims[1] if dims is not None and len(dims) == 2 else None

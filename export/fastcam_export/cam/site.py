@@ -18,10 +18,10 @@ STILL_WORKS = "saliency_map works without class maps"
 
 
 class Forward:
-    """The values of the forward pass as float32, for the rules to use. They are not recomputed.
+    """The values of the forward pass as float32, for the rules. They are not recomputed.
 
-    Reading them keeps onnxruntime's fusions, see `read_activation`. For that, a tensor that is quantised for
-    its readers is read in its quantised version.
+    Reading them must not break onnxruntime's fusions, see `read_activation`. So a tensor that is quantised
+    for its other readers is read in its quantised version.
     """
 
     def __init__(self, op: Ops, path: frozenset[ir.Value]) -> None:
@@ -174,7 +174,7 @@ def _named(dim: int | ir.SymbolicDim) -> bool:
 
 
 def _quantized_twin(value: ir.Value) -> ir.Node | None:
-    """The DequantizeLinear that the quantised readers of `value` read instead of it, if there is one."""
+    """The DequantizeLinear of the quantised copy of `value`, if there is one."""
     reader = _reader(value, "QuantizeLinear")
     while reader is not None:
         quantized = reader.outputs[0]

@@ -1,4 +1,4 @@
-"""Command-line arguments that more than one command has."""
+"""Command-line arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "statistic": {
         "metavar": "NAME",
         "help": f"{' | '.join(STATISTICS)} (default: %(default)s); "
-        f"{' and '.join(WEAK)} did poorly, see docs/quality.md",
+        f"{' and '.join(WEAK)} give poor maps, see docs/quality.md",
     },
     "normalize": {"metavar": "NAME", "help": f"{' | '.join(NORMALIZATIONS)} (default: %(default)s)"},
     "weights": {"metavar": "W", "help": f"{' | '.join(WEIGHTS)} | w1,w2,…"},
@@ -83,7 +83,7 @@ def graft_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def default_target(model: str, ending: str = "fastcam") -> Path:
-    """The default output, in the current folder: the source's folder may not be the user's."""
+    """The default output, in the current folder: the source's folder may not be writable."""
     path = Path(model)
     name = path.stem if path.suffix.lower() == ".onnx" else model.rpartition(":")[2]
     return Path(f"{name}-{ending}.onnx")

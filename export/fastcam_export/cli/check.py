@@ -27,7 +27,7 @@ from ..save.streaming import write_model
 from .arguments import graft_options
 
 _MOST = 60
-"""Photos that are read at most, evenly spread: more take longer and change little."""
+"""Most photos to read, evenly spread: more take longer and change little."""
 _SHOWN = 8
 
 
@@ -96,7 +96,7 @@ def _report(ranking: list[Fit], photos: list[Photo], labels: tuple[str, ...]) ->
     best, second = ranking[0], ranking[1]
     print(f"\n{count(len(photos), 'photo')}; use: {_options(best)}")
     if best.fit < 1.1 * second.fit:
-        print(f"{second.candidate.name}, {second.candidate.resize} is almost as good: more photos tell more")
+        print(f"{second.candidate.name}, {second.candidate.resize} is almost as good: try more photos")
     if not known:
         print("no class was expected: --expect NAME, or folders named after classes, make the answer certain")
 

@@ -26,5 +26,5 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _program() -> str:
-    """The command that starts this program: its name where the shell finds it, else its path."""
+    """The command that starts this program: its name if the shell finds it, else its path."""
     return "fastcam" if shutil.which("fastcam") else shlex.quote(os.path.relpath(sys.argv[0]))

@@ -62,14 +62,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_page(path: Path) -> None:
-    """Refuse a place that the report cannot be written to, before the work that it reports on."""
+    """Refuse a path that the report cannot be written to, before the measurement."""
     check_folder(path.parent, str(path))
     if path.exists() and (path.is_dir() or path.suffix.lower() not in (".html", ".htm")):
-        raise FastcamError(f"{path}: there is something that is no .html; name another file for the report")
+        raise FastcamError(f"{path}: exists and is not an .html file; name another file for the report")
 
 
 def _grafted(args: argparse.Namespace, folder: Path) -> Path:
-    """The file to judge: as it is where it has maps, else with maps added in `folder`."""
+    """The file to evaluate: `model` itself if it has maps, else a copy with maps in `folder`."""
     path = Path(args.model)
     if path.is_file() and METADATA_KEY in summarize_file(path).metadata:
         return path
@@ -78,7 +78,7 @@ def _grafted(args: argparse.Namespace, folder: Path) -> Path:
     try:
         exported = export(args.model, target, outputs=JUDGED, **options)
     except GraftError as error:
-        # A head without class maps: the map without a class can be judged all the same.
+        # No class maps for this head: evaluate saliency_map alone.
         exported = export(args.model, target, **options)
         print(f"note: only saliency_map: {error}", file=sys.stderr)
     for note in exported.notes:

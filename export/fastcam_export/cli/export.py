@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _sizes(taps: Sequence[TapInfo]) -> str:
-    """`2 scales (16×16, 8×8)`, or in words where the network leaves height and width free."""
+    """`2 scales (16×16, 8×8)`, or `2 scales of free size`."""
     sizes = [tap.shape[2:] for tap in taps]
     if not any(side for size in sizes for side in size):
         return f"{count(len(taps), 'scale')} of free size"

@@ -67,7 +67,7 @@ def _describe_plan(found: Plan, values: list[str]) -> str:
     ends = found.ends
     shape = _shape(ends)
     assumed = "×".join(map(str, ends.shape))
-    seen = "" if shape == assumed else f", seen here as {assumed}"
+    seen = "" if shape == assumed else f", analysed as {assumed}"
     lines = [
         f"image   {ends.image.name}  {shape} {ends.layout}{seen}",
         *_describe_head(found),
@@ -79,7 +79,7 @@ def _describe_plan(found: Plan, values: list[str]) -> str:
     for k, (tap, weight) in enumerate(zip(found.taps, weights, strict=True), start=1):
         size = f"{tap.shape[2]}×{tap.shape[3]}"
         rows.append((str(k), size, str(tap.shape[1]), f"{weight:g}", tap.name, tap.operator, tap.why))
-    lines += [left_table(rows), "", "not taken, nearest first:"]
+    lines += [left_table(rows), "", "not chosen, nearest first:"]
     for k, tap in enumerate(found.taps, start=1):
         lines += [f"  scale {k}: {reason}" for reason in tap.rejected]
     return many_lines("\n".join(lines))
@@ -97,7 +97,7 @@ def _describe_head(found: Plan) -> list[str]:
 
 
 def _shape(ends: Ends) -> str:
-    """The picture's dimensions, those that the network leaves free by their letters."""
+    """The picture's dimensions; free ones by their letters."""
     dims = list(ends.image.shape) if ends.image.shape is not None else list(ends.layout)
     pairs = zip(dims, ends.layout, strict=True)
     return "×".join(str(d) if isinstance(d, int) and d > 0 else letter for d, letter in pairs)

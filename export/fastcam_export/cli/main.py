@@ -50,5 +50,5 @@ def _run(command: str, what: str, args: argparse.Namespace) -> int:
 
 
 def _silence_others() -> None:
-    """Drop onnx_ir's warnings about odd files: what matters of them is in our one line."""
+    """Drop onnx_ir's warnings about odd files: our one-line error says what matters."""
     logging.getLogger("onnx_ir").setLevel(logging.CRITICAL)

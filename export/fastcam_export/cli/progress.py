@@ -9,7 +9,7 @@ from typing import TextIO
 _WIDTH = 24
 _CLEAR = "\r\x1b[K"
 _TELLING = 2.0
-"""Seconds after which the time that is left can be told."""
+"""Seconds before the remaining time is shown."""
 
 
 class Progress:
@@ -41,7 +41,7 @@ class Progress:
             self._write(f"{_CLEAR}{self._stage} … {bar} {done}/{total} {self._left(done, total)}")
 
     def _left(self, done: int, total: int) -> str:
-        """`1:20 left `, once enough is done to tell."""
+        """`1:20 left `, once enough is done to estimate it."""
         elapsed = time.monotonic() - self._started
         if not done or elapsed < _TELLING:
             return ""

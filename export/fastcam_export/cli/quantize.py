@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> None:
             args.model, grafted["float32"], preprocess=args.preprocess, **graft_options
         ).metadata
         made = quantize(args.model, out, seen, metadata, symmetric=args.symmetric, full_range=args.full_range)
-        # The preprocessing is the same in both, whether the file states it or the user.
+        # Both have the same preprocessing, from the file or from the user.
         export(made.path, grafted["int8"], preprocess=metadata.preprocess, **graft_options)
         plain = folder / "plain.onnx"
         plain.write_bytes(cut_file(grafted["float32"]))

@@ -72,9 +72,9 @@ def run(args: argparse.Namespace) -> int:
 def _plain_file(
     model: str, out: Path, wanted: Mapping[str, Any], folder: Path
 ) -> tuple[Path, list[tuple[int, ...]]]:
-    """The network as a file, made in `folder` where it has none yet, and the shapes of its scales.
+    """The network as a file, created in `folder` if it has none, and the shapes of its scales.
 
-    An output that could not be written is refused here, before anything is measured.
+    An output that cannot be written is refused here, before anything is measured.
     """
     options = Options(**wanted)
     source = load(model, input_shape=options.input_shape)
@@ -118,7 +118,7 @@ def _choose(tuning: Tuning, pick: str | None) -> Measured | None:
     if sys.stdin.isatty() and sys.stdout.isatty():
         return _ask(tuning, best.form.name if best else NONE)
     if best is None:
-        print("nothing was written; --pick NAME writes a form all the same", file=sys.stderr)
+        print("nothing was written; write a form anyway with --pick NAME", file=sys.stderr)
     return best
 
 

@@ -83,7 +83,7 @@ def _names_torch_model(name: str) -> bool:
 
 
 def _is_torch_module(model: object) -> TypeGuard[torch.nn.Module]:
-    """Does not import torch: who has a torch module has imported it already."""
+    """Whether this is a torch module. Does not import torch: a caller with a torch module has imported it."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
 

@@ -21,7 +21,7 @@ class Source:
     path: Path | None
     """The file it came from, None for a model in memory."""
     notes: tuple[str, ...] = ()
-    """What loading changed, for the user to know."""
+    """Notes for the user: what loading changed."""
     untouched: onnx.ModelProto | None = None
     """A model in memory as it was before loading changed it; None where nothing was changed."""
 

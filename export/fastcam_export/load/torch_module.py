@@ -31,7 +31,7 @@ def export_named(name: str, example: Any, shape: Sequence[int] | None) -> onnx.M
             export it.
     """
     published = name.partition(":")[0] in _PUBLISHERS
-    # For building and exporting: a module may import others as late as in `forward`.
+    # For building and exporting: a module may import others in `forward`.
     with contextlib.nullcontext() if published else _current_folder():
         return export_torch(_resolve(name), example, shape)
 

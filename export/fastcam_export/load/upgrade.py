@@ -54,9 +54,7 @@ def upgrade(source: Source) -> Source:
 def _refuse_grafted(source: Source) -> None:
     keys = {entry.key for entry in source.proto.metadata_props}
     if METADATA_KEY in keys or any(function.domain == DOMAIN for function in source.proto.functions):
-        raise GraftError(
-            f"{source.name} is grafted already: start from the original file, or use it as it is"
-        )
+        raise GraftError(f"{source.name} is grafted already: start from the original file, or use this one")
 
 
 def _refuse_processor_layout(source: Source) -> None:
@@ -81,7 +79,7 @@ def _inlined(source: Source) -> ir.Model:
 
 
 def _adopt_opsets(function: ir.Function, opsets: Mapping[str, int]) -> None:
-    """Set the versions that a function imports to the model's where its operators are the same in both."""
+    """Set the versions that a function imports to the model's, if its operators are the same in both."""
     for domain, version in function.opset_imports.items():
         wanted = opsets.get(domain, version)
         nodes = ir.traversal.RecursiveGraphIterator(function)
@@ -131,9 +129,9 @@ def _restore(proto: onnx.ModelProto, original: onnx.ModelProto) -> None:
 
 
 def _keep_resize_modes(proto: onnx.ModelProto) -> None:
-    """Write down how Upsample and the first Resize place and round pixels.
+    """Set the attributes that say how Upsample and the first Resize place and round pixels.
 
-    The converter leaves it to the defaults of later versions, which differ.
+    The converter leaves them out, and the defaults of later versions differ.
     """
     modes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
     for node in messages(proto.graph):
@@ -144,7 +142,7 @@ def _keep_resize_modes(proto: onnx.ModelProto) -> None:
 
 
 def _drop_empty_scales(graph: onnx.GraphProto) -> None:
-    """Leave out the empty `scales` of a Resize that has `sizes`: since opset 13 it has one of them only."""
+    """Remove the empty `scales` of a Resize that has `sizes`: since opset 13 it may have only one of them."""
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     tensors |= {
         node.output[0]: attribute.t
@@ -162,9 +160,9 @@ def _drop_empty_scales(graph: onnx.GraphProto) -> None:
 def _keep_softmax_whole(graph: onnx.GraphProto) -> None:
     """Compute the half-precision Softmax that a network ends with in float32, as it was before opset 13.
 
-    Since opset 13 it is a function, which runtimes without a kernel for it expand: the last digit of the
-    scores would change. A cast rounds the result of a neighbour that has a half-precision kernel. So this is
-    done only between an operator without one and the output.
+    Since opset 13 Softmax is a function, which runtimes without a kernel expand: the last digit of the scores
+    would change. But a cast rounds the result of a neighbour that has a half-precision kernel. So this is
+    done only between an operator without such a kernel and the output.
     """
     types = {value.name: value.type.tensor_type.elem_type for value in (*graph.value_info, *graph.output)}
     outputs = {value.name for value in graph.output}
@@ -233,8 +231,8 @@ def _drop_weights_from_inputs(proto: onnx.ModelProto) -> None:
 def _drop_stale_shapes(graph: onnx.GraphProto) -> None:
     """Drop sizes that contradict the free dimensions of a picture.
 
-    They are left over from before these dimensions were made free, and onnxruntime plans its memory by them.
-    Inference finds those that are still true.
+    Such sizes remain if someone made the dimensions free later, and onnxruntime plans its memory by them.
+    Inference finds the sizes that are still true.
     """
     weights = {tensor.name for tensor in graph.initializer}
     pictures = [sizes for v in graph.input if v.name not in weights and len(sizes := _sizes(v)) == 4]
@@ -243,7 +241,7 @@ def _drop_stale_shapes(graph: onnx.GraphProto) -> None:
 
     def is_stale(value: onnx.ValueInfoProto) -> bool:
         sizes = _sizes(value)
-        # Pooled features have one dimension above 1. A tensor with more of them has pixels, in any layout.
+        # Pooled features have one dimension above 1. A tensor with more than one has pixels, in any layout.
         pixels = len(sizes) > 3 and all(sizes[1:]) and sum(size > 1 for size in sizes[1:]) > 1
         return (free_batch and len(sizes) > 1 and sizes[0] > 0) or (free_place and pixels)
 

@@ -1,4 +1,4 @@
-"""Pictures as onnxruntime's quantiser reads them, and which of them it does not get to see."""
+"""Pictures as onnxruntime's quantiser reads them, and the held-out pictures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import GraftError
 
 FEWEST = 4
 HELD_OUT = 4
-"""Every so many pictures, one is held out of the calibration and compared on."""
+"""One in so many pictures is held out of the calibration, for the comparison."""
 
 
 def split(pictures: Sequence[Image]) -> tuple[list[Image], list[Image]]:
@@ -53,7 +53,7 @@ class PictureReader(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime
         prepare = Preprocessor(metadata.image, metadata.preprocess, metadata.resize, np.float32, batch)
         for picture in pictures:
             tensor, _ = prepare(picture)
-            yield np.repeat(tensor[:1], batch, axis=0)  # no empty pictures among those that are measured
+            yield np.repeat(tensor[:1], batch, axis=0)  # empty pictures would change the ranges
 
     def get_next(self) -> dict[str, np.ndarray[Any, Any]] | None:
         """The next input, or None after the last."""

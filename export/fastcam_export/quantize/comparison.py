@@ -22,7 +22,7 @@ WITH_MAPS = " with maps"
 
 @dataclass(frozen=True)
 class Comparison:
-    """What pictures that the calibration did not see say about the two."""
+    """How the two agree on held-out pictures."""
 
     pictures: int
     same_class: int
@@ -31,7 +31,7 @@ class Comparison:
     bytes: Mapping[str, int]
     """File size by `float32` and `int8`."""
     times_ms: Mapping[str, Sequence[float]]
-    """Of every round, by `float32`, `int8`, and both `with maps`."""
+    """The time of every round, by `float32`, `int8`, and both `with maps`."""
     cpu_ms: Mapping[str, Sequence[float]]
     """The same rounds in processor time of all threads."""
 

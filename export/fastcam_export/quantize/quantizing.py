@@ -38,7 +38,7 @@ class Quantized:
 
     path: Path
     notes: tuple[str, ...]
-    """What to know of the way, e.g. an upgraded opset."""
+    """Notes for the user, e.g. an upgraded opset."""
 
 
 def quantize(
@@ -55,7 +55,7 @@ def quantize(
     Args:
         model: The network; see `fastcam_export.load`.
         target: The `.onnx` file to make.
-        pictures: uint8 BGR pictures, from which the ranges of the activations are taken.
+        pictures: uint8 BGR pictures, to find the ranges of the activations.
         metadata: That of a graft of the same network: its image input and preprocessing.
         symmetric: int8 activations with zero points of 0, as TensorRT requires.
         full_range: Weights use all 8 bits: closer to float32, except on x86 without VNNI.
@@ -107,7 +107,7 @@ def _refuse_unfit(source: Source) -> None:
 
 
 def _fold(source: Source, folder: Path) -> Path:
-    """The network with constants folded and batch norms merged: what is left is what gets quantised."""
+    """The network with constants folded and batch norms merged, ready to be quantised."""
     plain, folded = folder / "plain.onnx", folder / "folded.onnx"
     if source.path is not None:
         onnx.load_external_data_for_model(source.proto, str(source.path.parent))
@@ -124,7 +124,7 @@ def _fold(source: Source, folder: Path) -> Path:
 
 
 def _batch(path: Path, image: str) -> int:
-    """The number of pictures that the network takes at once; 1 where it leaves that free."""
+    """The batch size of the network; 1 if it is free."""
     for value in onnx.load(path, load_external_data=False).graph.input:
         if value.name == image:
             return max(1, int(value.type.tensor_type.shape.dim[0].dim_value))
@@ -132,7 +132,7 @@ def _batch(path: Path, image: str) -> int:
 
 
 def _keep_metadata(source: onnx.ModelProto, result: onnx.ModelProto) -> None:
-    """Labels and preprocessing stay; the domains that onnxruntime declares but does not use go."""
+    """Keep labels and preprocessing; drop the domains that onnxruntime declares but does not use."""
     del result.metadata_props[:]
     result.metadata_props.extend(source.metadata_props)
     used = {node.domain for node in result.graph.node}
@@ -144,7 +144,7 @@ def _keep_metadata(source: onnx.ModelProto, result: onnx.ModelProto) -> None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the advice that onnxruntime.quantization logs and prints: it is followed already."""
+    """Silence the advice that onnxruntime.quantization logs and prints: this module follows it already."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -66,15 +66,15 @@ class Draft:
         if not place.exists():
             return
         if any(place.samefile(source) for source in sources):
-            raise GraftError(f"{place}: holds weights of the source itself; name another output")
+            raise GraftError(f"{place}: holds weights of the source model; name another output")
         if place.name not in self._earlier_data():
-            raise GraftError(f"{place}: is there, and no part of {self.target}; name another output")
+            raise GraftError(f"{place}: exists and does not belong to {self.target}; name another output")
 
     def _earlier_data(self) -> set[str]:
         """The files of weights that an earlier export to the same target left beside it."""
         try:
             names = external_files(onnx.load_model(self.target, load_external_data=False))
-        except Exception:  # no file, or no model; the place of protobuf's DecodeError depends on its release
+        except Exception:  # no file, or no model; where protobuf defines DecodeError depends on its release
             return set()
         return {name for name in names if name.startswith(f"{self.target.name}.data")}
 
@@ -103,7 +103,7 @@ class Draft:
 
 @contextlib.contextmanager
 def draft(target: Path) -> Iterator[Draft]:
-    """A draft of the file `target`. Only a published result remains, whatever happens.
+    """A draft of the file `target`. Without `publish`, nothing remains of it.
 
     Raises:
         GraftError: The folder is not writable, or the disk is full.
@@ -118,10 +118,10 @@ def check_target(named: str | Path, labels: Any = None) -> Path:
 
     Args:
         named: The file to make, as the user named it: `name/` is a folder even where there is none.
-        labels: The labels as the user gave them; a path among other things.
+        labels: The labels as the user gave them, perhaps as a path.
 
     Returns:
-        The place.
+        The path of the file to make.
 
     Raises:
         GraftError: There is no such folder, nothing can be written there, or `named` is a folder, a file of
@@ -151,7 +151,7 @@ def _refuse_other(target: Path, labels: Any) -> None:
     if isinstance(labels, str | os.PathLike) and os.path.exists(labels) and target.samefile(labels):
         raise GraftError(f"{target}: is the labels file itself; name another output")
     if target.suffix.lower() != SUFFIX and not _is_grafted(target):
-        raise GraftError(f"{target}: there is a file that is no {SUFFIX}; name another output")
+        raise GraftError(f"{target}: exists and is not an {SUFFIX} file; name another output")
 
 
 def _is_grafted(path: Path) -> bool:

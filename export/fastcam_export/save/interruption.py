@@ -1,4 +1,4 @@
-"""End the commands on Ctrl-C, SIGTERM or a closed terminal, and leave nothing half-done behind."""
+"""End the commands on Ctrl-C, SIGTERM or a closed terminal, without leaving partial files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fastcam_runtime.cli.signals import CLEANUPS, handled
 
 
 class _Moment:
-    """The state: whether signals are held back, the one that waits, and the folders to remove."""
+    """The state: whether signals are deferred, the pending signal, and the folders to remove."""
 
     held = False
     waiting: int | None = None
@@ -37,7 +37,7 @@ def interrupted_once() -> Iterator[None]:
     stopped = False
 
     def stop(number: int, frame: FrameType | None) -> None:
-        # Not SIG_IGN: Python complains about signals that came just before it was set.
+        # Not SIG_IGN: Python reports an error for signals that came just before it was set.
         nonlocal stopped
         if stopped:
             return
@@ -77,7 +77,7 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hold signals of `interrupted_once` back until the end. For quick work only; not nested."""
+    """Defer the signals of `interrupted_once` to the end of the block. For quick work only; not nested."""
     _Moment.held = True
     try:
         yield

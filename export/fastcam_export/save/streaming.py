@@ -1,7 +1,7 @@
 """Write a model's protobuf tensor by tensor.
 
-protobuf serialises a message as a whole, through a second copy, and needs three times the file in memory.
-Weights are nearly all of a model. Written one by one, they need the model once and the largest tensor twice.
+protobuf serialises a message as a whole, through a second copy, and needs three times the file's size.
+Nearly all of a model is weights. Writing them one by one needs the model once and the largest tensor twice.
 """
 
 from __future__ import annotations

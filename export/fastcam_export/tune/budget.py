@@ -22,7 +22,7 @@ class Budget:
         """Read `5%`, `5` (percent too) or `0.5ms`.
 
         Raises:
-            FastcamError: It is none of these.
+            FastcamError: The text is none of these.
         """
         match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%|ms)?", text.strip())
         if match is None:

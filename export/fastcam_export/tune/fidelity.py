@@ -53,7 +53,7 @@ def ranks(values: Array) -> npt.NDArray[np.float64]:
 def spearman(a: Array, b: Array) -> float:
     """Spearman's rank correlation of two maps of one size, −1…1.
 
-    A constant map has no order: it correlates with another constant one by 1, with anything else by 0.
+    For a constant map it is undefined: here 1 with another constant map, 0 with any other.
     """
     first, second = (rank - rank.mean() for rank in (ranks(a), ranks(b)))
     scale = np.sqrt((first @ first) * (second @ second))
@@ -63,9 +63,9 @@ def spearman(a: Array, b: Array) -> float:
 
 
 def top_overlap(a: Array, b: Array, share: float = TOP) -> float:
-    """The part of the most salient pixels of `a` that are among the most salient of `b`, 0…1.
+    """The share of the most salient pixels of `a` that are also among the most salient of `b`, 0…1.
 
-    Both masks hold exactly `share` of the pixels (one at least); of equal values the first ones are taken.
+    Both masks hold exactly `share` of the pixels (at least one); ties go to the first pixels.
     """
     count = max(1, round(share * a.size))
     first, second = (np.argsort(-values.ravel(), kind="stable")[:count] for values in (a, b))

@@ -14,7 +14,7 @@ MOST_LEFT_OUT = 3
 """The most scales that a form leaves out."""
 
 LARGE = 0.8
-"""The largest scales that together hold this share of all tapped values are worth thinning."""
+"""Only the largest scales, which together hold this share of all tapped values, are approximated."""
 
 SHARES = {"half": 0.5, "quarter": 0.25}
 
@@ -38,7 +38,7 @@ def exact_forms(kernels: bool) -> list[Form]:
     """The exact forms. Not every network can be prepared.
 
     Args:
-        kernels: Compiled kernels replace the functions on this device. Without them, functions run as the
+        kernels: Whether compiled kernels replace the functions on this device. If not, functions run as the
             same standard operators as the inlined form, and one of the two is enough.
     """
     return [PREPARED, FUNCTIONS, INLINE] if kernels else [FUNCTIONS]
@@ -51,8 +51,8 @@ def cheaper_forms(shapes: Sequence[tuple[int, ...]], kernels: bool) -> list[Form
 
     Args:
         shapes: N×C×H×W of each scale.
-        kernels: A compiled kernel computes the statistic. Copying half of the channels takes as long as
-            reading the other half, so that only a quarter is worth trying.
+        kernels: Whether a compiled kernel computes the statistic. Then copying half of the channels takes as
+            long as reading the other half, so only a quarter is tried.
     """
     values = [channels * height * width for _, channels, height, width in shapes]
     by_size = sorted(range(len(shapes)), key=lambda k: -values[k])

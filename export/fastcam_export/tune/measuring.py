@@ -33,7 +33,7 @@ Measure = Callable[[Sequence[bench.Variant], int, Callable[[int], None]], None]
 """Runs all variants in every round and leaves the times in their samples; see `bench.measure`."""
 
 MOST_PASSES = 4
-"""The most times that all rounds are run while it is open whether a form is within the budget."""
+"""The most repetitions of all rounds while noise hides whether a form is within the budget."""
 
 Times = tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...]]
 """The plain network's time in every round, and the grafted one's in the same rounds; both in CPU time."""
@@ -71,7 +71,7 @@ class Measured:
         return float(np.median(self.plain_ms))
 
     def is_close_to(self, budget: Budget) -> bool:
-        """Whether noise leaves it open if it is within the budget."""
+        """Whether noise hides if it is within the budget."""
         return budget.is_close(self.cost, self.plain)
 
     def is_surely_within(self, budget: Budget) -> bool:
@@ -159,10 +159,10 @@ class Workbench:
 
         Args:
             form: The form to measure.
-            progress: Called with the number of rounds done, from 0, and their total; from 0 again where all
-                rounds are repeated.
-            budget: While it is open if the form is within it, all rounds are repeated, up to `MOST_PASSES`
-                times.
+            progress: Called with the number of rounds done and their total; starts from 0 again if all rounds
+                are repeated.
+            budget: While noise hides whether the form is within it, all rounds are repeated, up to
+                `MOST_PASSES` times.
 
         Raises:
             GraftError: The form cannot be grafted.

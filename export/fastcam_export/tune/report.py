@@ -15,11 +15,11 @@ from .measuring import Measured
 from .tuning import Tuning
 
 _EXACT = {
-    FUNCTIONS.name: "exact, with compiled kernels for the steps that have one, where these were built",
+    FUNCTIONS.name: "exact, with compiled kernels if these were built",
     INLINE.name: "exact, standard operators only",
     PREPARED.name: "exact, for {here} with compiled kernels and nothing else",
 }
-UNSURE = "?: the budget lies inside the interval; more --rounds, or a device less busy, would tell"
+UNSURE = "?: the budget lies inside the interval; try more --rounds or an idle device"
 
 
 def text(tuning: Tuning, setup: Mapping[str, Any], images: str) -> str:
@@ -38,7 +38,7 @@ def text(tuning: Tuning, setup: Mapping[str, Any], images: str) -> str:
             f"cost: median of {_rounds(tuning)} rounds, each form in turn with the plain network; "
             "CPU: the same in CPU time, which other programs hardly change",
             describe_conditions(setup["conditions"]),
-            f"likeness to the exact map: mean and worst of {setup['pictures']} pictures of {images}",
+            f"similarity to the exact map: mean and worst of {setup['pictures']} pictures of {images}",
             "",
             format_table(head, rows),
             *([UNSURE] if unsure else []),
@@ -62,9 +62,7 @@ def doubt(tuning: Tuning, one: Measured) -> str:
     if one.is_close_to(tuning.budget):
         reason = f"too much noise to tell whether it is within {tuning.budget}"
     elif high < 0:
-        reason = (
-            f"within {tuning.budget}, though maps that seem to cost less than nothing are a sign of noise"
-        )
+        reason = f"within {tuning.budget}, but a negative cost is a sign of noise"
     else:
         return ""
     return (

@@ -21,14 +21,14 @@ class Tuning:
     budget: Budget
     measured: tuple[Measured, ...]
     unprepared: str = ""
-    """Why the network could not be prepared for this device; empty where it was, or without kernels."""
+    """Why the network could not be prepared for this device; empty if it was, or without kernels."""
 
     @property
     def best(self) -> Measured | None:
-        """Within the budget: the cheapest exact form, else the most faithful approximation, else nothing.
+        """The cheapest exact form within the budget, else the most faithful approximation, else None.
 
-        An exact form that may be within the budget comes before approximations: noise is no reason to leave
-        out a part of the maps.
+        An exact form that may be within the budget comes before approximations: noise alone does not justify
+        an approximation.
         """
         within = [one for one in self.measured if self.budget.allows(one.cost)]
         undecided = [one for one in self.measured if one.is_close_to(self.budget)]
@@ -64,10 +64,10 @@ def tune(
 
     Args:
         shapes: N×C×H×W of each of the network's taps.
-        budget: What the maps may cost.
+        budget: The most that the maps may cost.
         workbench: Takes the measurements.
-        pick: The form that the user wants in any case: an approximation is then measured although an
-            exact form would do, and beside the exact forms only that one is.
+        pick: The form that the user chose. An approximation is then measured even if an exact form is within
+            the budget, and it is the only approximation that is measured.
         progress: Called with the form that is measured, its rounds done, and its rounds in all; see
             `Workbench.measure`.
 
@@ -93,7 +93,7 @@ def tune(
         try:
             measured.append(measure(form))
         except GraftError as error:
-            # Not every network can be prepared. Any other error, or one of the picked form, is an error.
+            # Not every network can be prepared. Any other error, or an error of the picked form, is raised.
             if form is not PREPARED or form is picked:
                 raise
             unprepared = str(error)

@@ -165,7 +165,7 @@ def test_opsets(opset: int) -> None:
         (GEMM + "one = Constant<value_int=1>()\n scores = CumSum(l, one)", r"\(CumSum\): there is no rule"),
         (
             "p = GlobalAveragePool(x)\n f = Flatten(p)\n scores = Gemm<transB=1>(f, w, b)",
-            "do not follow from",
+            "do not depend on",
         ),
         (POOL + "i = Cast<to=7>(f)\n scores = Gather(b, i)", "its input 'i' depends on the picture"),
     ],

@@ -103,16 +103,16 @@ def test_a_free_size_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     free, target = tmp_path / "free.onnx", tmp_path / "out.onnx"
     onnx.save(small_cnn("float[batch,3,height,width] input"), free)
     note = (
-        "note: the network leaves the size of its picture free: frames are resized to 224×224; "
-        "--input-shape N,C,H,W names another size\n"
+        "note: the network's input size is free: frames are resized to 224×224; "
+        "set another size with --input-shape N,C,H,W\n"
     )
     assert outcome(capsys, "export", free, target)[2] == note
     code, out, _ = outcome(capsys, "inspect", free)
     assert code == 0
-    assert f"{note}image   input  N×3×H×W NCHW, seen here as 1×3×224×224\n" in out
+    assert f"{note}image   input  N×3×H×W NCHW, analysed as 1×3×224×224\n" in out
     assert outcome(capsys, "export", free, target, "--input-shape", "1,3,96,64")[2] == ""
     out = outcome(capsys, "inspect", free, "--input-shape", "1,3,96,64")[1]
-    assert out.startswith("image   input  N×3×H×W NCHW, seen here as 1×3×96×64\n")
+    assert out.startswith("image   input  N×3×H×W NCHW, analysed as 1×3×96×64\n")
 
 
 @pytest.mark.parametrize(("inputs", "shape"), [("float[n,3,64,64]", "N×3×64×64"), ("float", "N×C×H×W")])
@@ -125,7 +125,7 @@ def test_inspect_shows_free_dimensions_as_such(
         model.graph.input[0].type.tensor_type.ClearField("shape")
     onnx.save(model, path)
     out = outcome(capsys, "inspect", path, "--input-shape", "1,3,64,64")[1]
-    assert f"image   input  {shape} NCHW, seen here as 1×3×64×64\n" in out
+    assert f"image   input  {shape} NCHW, analysed as 1×3×64×64\n" in out
 
 
 def test_an_input_that_run_cannot_feed_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

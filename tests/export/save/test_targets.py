@@ -50,7 +50,7 @@ def test_a_file_of_another_kind_stays(
 ) -> None:
     target = tmp_path / name
     target.write_bytes(b"precious")
-    message = f"{target}: there is a file that is no .onnx; name another output"
+    message = f"{target}: exists and is not an .onnx file; name another output"
     assert message in refusal(capsys, plain, command, target)
 
 
@@ -94,7 +94,7 @@ def test_from_python(kind: type, plain: Path, tmp_path: Path) -> None:
     with pytest.raises(GraftError, match="is the labels file itself"):
         export(plain, labels, labels=kind(labels))
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(GraftError, match=r"notes\.txt: there is a file that is no \.onnx"):
+    with pytest.raises(GraftError, match=r"notes\.txt: exists and is not an \.onnx file"):
         export(plain, kind(tmp_path / "notes.txt"))
     assert (labels.read_text(), (tmp_path / "notes.txt").read_text()) == (LABELS, "mine")
 
@@ -159,7 +159,7 @@ def large(tmp_path: Path) -> Path:
 
 def test_weights_of_the_source_are_not_replaced(large: Path) -> None:
     before = contents(large.parent)
-    with pytest.raises(GraftError, match=r"out\.onnx\.data: holds weights of the source itself"):
+    with pytest.raises(GraftError, match=r"out\.onnx\.data: holds weights of the source model"):
         export(large, large.parent / "out.onnx")
     assert contents(large.parent) == before
 
@@ -173,6 +173,6 @@ def test_weights_replace_those_of_an_earlier_export_only(large: Path, tmp_path: 
     assert contents(folder) == again
     (folder / "out.onnx").unlink()
     (folder / "out.onnx.data").write_text("my notes")
-    with pytest.raises(GraftError, match=r"out\.onnx\.data: is there, and no part of .*out\.onnx"):
+    with pytest.raises(GraftError, match=r"out\.onnx\.data: exists and does not belong to .*out\.onnx"):
         export(large, folder / "out.onnx")
     assert contents(folder) == {"out.onnx.data": b"my notes"}

@@ -128,7 +128,7 @@ def test_less_than_nothing_is_within_the_budget(
     )
     last = printed.splitlines()[-1]
     assert code == 0
-    assert "; within 10 %, though maps that seem to cost less than nothing are a sign of noise: " in last
+    assert "; within 10 %, but a negative cost is a sign of noise: " in last
     assert "measured -3.0 %, -0.300 ms, with 95 % certainty -0.3" in last
     assert "too much noise" not in printed
     assert "yes?" not in printed

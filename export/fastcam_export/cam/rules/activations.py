@@ -1,4 +1,4 @@
-"""Rules of the functions of one element."""
+"""Rules of the elementwise functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of the functions of several elements, which broadcast."""
+"""Rules of the functions of several tensors, with broadcasting."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def power(at: Site) -> ir.Value:
 
 @rule("Max", "Min", inputs=ANY)
 def extreme(at: Site) -> ir.Value:
-    """The inputs equal to the extreme share the cotangent."""
+    """The inputs that equal the minimum or maximum share the cotangent."""
     op = at.op
     hits = [op.Equal(at.input(i), at.y) for i in range(len(at.node.inputs))]
     number = op.Cast(hits[0], to=ir.DataType.FLOAT)

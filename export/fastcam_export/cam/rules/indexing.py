@@ -25,7 +25,7 @@ def gather(at: Site) -> ir.Value:
 def gather_nd(at: Site) -> ir.Value:
     op, index = at.op, at.constant(1)
     if index is None or at.node.attributes.get_int("batch_dims", 0) != 0:
-        raise at.refuse("it picks from each image by itself")
+        raise at.refuse("its batch_dims is not 0")
     depth = index.shape[-1]
     sizes = [size for size in at.dims()[:depth] if size is not None]
     if len(sizes) < depth:
@@ -36,10 +36,10 @@ def gather_nd(at: Site) -> ir.Value:
 
 
 def _put_back(at: Site, picked: ir.Value, axis: int, index: np.ndarray, size: int) -> ir.Value:
-    """Add the elements of `picked` along `axis` to where `index` took them from, of `size` places.
+    """Scatter-add the elements of `picked` to the positions `index` of an axis of length `size`.
 
     The indices are constant, so the sum is a series of gathers: for every place the first element that was
-    taken from it, then the second, and so on. A place without one reads a row of zeros at the end.
+    taken from it, then the second, and so on. A place without an element reads a row of zeros at the end.
     """
     op = at.op
     takers = [np.flatnonzero(index == place) for place in range(size)]

@@ -31,7 +31,7 @@ def gemm(at: Site) -> ir.Value:
 
 
 def _sum_to_bias(at: Site, g: ir.Value) -> ir.Value:
-    """C broadcasts to the shape of the product; A and B do not take part in that."""
+    """Sum `g` to the shape of C, which broadcasts to the shape of the product; A and B do not broadcast."""
     dims = known_dims(at.node.outputs[0])
     if dims is not None and dims == known_dims(at.source) and None not in dims:
         return g
@@ -79,7 +79,7 @@ def conv(at: Site) -> ir.Value:
 
 @rule("BatchNormalization")
 def batch_normalization(at: Site) -> ir.Value:
-    """Of a network in use: per channel g·scale/√(variance + ε)."""
+    """In inference mode: g·scale/√(variance + ε) per channel."""
     op = at.op
     epsilon = at.node.attributes.get_float("epsilon", 1e-5)
     slope = op.Div(at.input(1), op.Sqrt(op.Add(at.input(4), epsilon)))

@@ -18,7 +18,7 @@ def global_average_pool(at: Site) -> ir.Value:
 
 @rule("GlobalMaxPool")
 def global_max_pool(at: Site) -> ir.Value:
-    """To the first of the largest elements."""
+    """The cotangent goes to the first of the largest elements."""
     op = at.op
     flat = op.Reshape(at.x, [0, 0, -1])
     first = op.ArgMax(flat, axis=2, keepdims=1)
@@ -70,10 +70,10 @@ def _elements(at: Site, window: Window, include_pad: bool, ceil_mode: bool) -> n
 
 @rule("MaxPool")
 def max_pool(at: Site) -> ir.Value:
-    """To the first of the largest elements of each window; windows may overlap.
+    """The cotangent goes to the first of the largest elements of each window; windows may overlap.
 
-    The index of the largest element minus the start of the window is its number among the k elements of the
-    window. Each of the k numbers gets its own channel, which is spread to its place.
+    The index of the largest element minus the start of the window gives its position among the k elements of
+    the window. Each of the k positions gets its own channel, which is scattered to its place.
     """
     op, node = at.op, at.node
     window = window_of(at, node.attributes.get_ints("kernel_shape", ()))
@@ -91,7 +91,7 @@ def max_pool(at: Site) -> ir.Value:
 
 
 def _place_in_window(at: Site, index: ir.Value, window: Window) -> ir.Value:
-    """From the index of an element in the whole tensor to its number within the window."""
+    """From the index of an element in the whole tensor to its position within the window."""
     op = at.op
     shape, out = at.shape(), op.Shape(at.g)
     place: ir.Value | None = None

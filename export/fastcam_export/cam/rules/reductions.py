@@ -41,7 +41,7 @@ def reduce_sum(at: Site) -> ir.Value:
 
 @rule("ReduceMax", "ReduceMin")
 def reduce_extreme(at: Site) -> ir.Value:
-    """The elements equal to the extreme share the cotangent."""
+    """The elements that equal the minimum or maximum share the cotangent."""
     op, axes = at.op, _axes(at)
     hits = op.Equal(at.x, _kept(at, at.y, axes))
     number = op.reduce("ReduceSum", op.Cast(hits, to=ir.DataType.FLOAT), axes)
@@ -73,7 +73,7 @@ def log_softmax(at: Site) -> ir.Value:
 
 
 def reduced_axes(node: ir.Node, rank: int) -> list[int]:
-    """The axes that a Reduce… node reduces, counted from the front; none where they are computed.
+    """The axes that a Reduce… node reduces, counted from the front; empty if they are computed.
 
     They are an attribute in older opsets and an input in newer ones.
     """

@@ -1,4 +1,4 @@
-"""Rules of the operators that move elements and compute nothing."""
+"""Rules of the operators that only move elements."""
 
 from __future__ import annotations
 

@@ -53,10 +53,10 @@ def _same(at: Site, axis: int, kernel: int, stride: int, dilation: int) -> int:
 
 
 def spread_windows(at: Site, g: ir.Value, weight: ir.Value, window: Window, group: int = 1) -> ir.Value:
-    """Add each value of `g`, times `weight`, to where its window lies in an input as large as `x`.
+    """Add each value of `g`, times `weight`, to its window in a tensor of the shape of `x`.
 
-    `g` and `weight` are those of a ConvTranspose. Its result is up to stride − 1 longer than needed and is
-    then cropped, so the sizes need not be known.
+    This is a ConvTranspose of `g` and `weight`. Its result is up to stride − 1 too long and is then cropped,
+    so the sizes need not be known.
     """
     spread: ir.Value = at.op.ConvTranspose(
         g,

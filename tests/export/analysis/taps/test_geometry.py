@@ -107,4 +107,4 @@ def test_a_picture_that_the_network_cuts_is_told(preprocessing: str, cut: str | 
     )  # fmt: skip
     notes = plan(load(model), Options()).notes
     assert len(notes) == (cut is not None)
-    assert all(f"cuts its picture to {cut}:" in note for note in notes)
+    assert all(f"crops its input to {cut}:" in note for note in notes)

@@ -121,7 +121,7 @@ def test_torchvision_networks_from_the_dynamo_exporter(torchvision: ModuleType, 
     assert [tap.name for tap in taps] == DYNAMO[name]
     signed = [tap for tap in taps if not tap.nonnegative]
     assert bool(signed) == (name in ("mobilenet_v3_small", "efficientnet_b0", "convnext_tiny"))
-    assert all("seen through a ReLU" in tap.why for tap in signed)
+    assert all("a ReLU is applied first" in tap.why for tap in signed)
     assert [(tap.shape[1], tap.shape[2]) for tap in taps] == TORCHVISION[name]
 
 
