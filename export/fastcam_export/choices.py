@@ -23,7 +23,7 @@ COMPILED = "smoe"
 WITH_EPSILON = ("smoe", "shannon", "lognormal_mean", "lognormal_entropy")
 """Statistics that add ε to the activations, to take their logarithm."""
 OF_SPREAD = ("smoe", "std", "shannon", "truncnormal_std", "truncnormal_entropy")
-"""Statistics of how the channels differ. Of one channel they are constant, whatever the picture."""
+"""Statistics that measure how the channels differ. For a single channel they are constant."""
 WEAK = ("shannon", "lognormal_entropy")
 """Statistics whose maps did clearly worse than `smoe` in docs/quality.md."""
 PRE_ACTIVATION = ("truncnormal_mean", "truncnormal_std", "truncnormal_entropy")
@@ -51,7 +51,7 @@ PAPER: Mapping[str, Any] = {
     "cam": PAPER_CAM,
     "cam_epsilon": 0.0,
 }
-"""What `paper` stands for. The prior weights are for five scales, as the paper's networks have them."""
+"""The options that `paper` sets. Its prior weights are for five scales, as in the paper's networks."""
 
 TUNE_PICTURES = "test://?frames=16"
 """Where `fastcam tune` takes pictures from, unless told otherwise."""

@@ -1,1 +1,1 @@
-"""Files for other programs: frame in and picture out, and only the operators that an accelerator has."""
+"""Files for other programs: frame in, picture out, and only operators that an accelerator supports."""

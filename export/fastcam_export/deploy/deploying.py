@@ -21,17 +21,17 @@ from .frame_size import parse_frame
 from .retarget import retarget
 
 TOLERANCE = 1e-4
-"""Largest difference that other operators may make in a map."""
+"""Largest difference in a map that is accepted from other operators."""
 
 
 def deploy(grafted: Path, target: Path, metadata: Metadata, options: Options) -> Metadata:
-    """Write the model to `target` in the form that the options ask for.
+    """Write the model to `target` in the form that the options request.
 
     Returns:
         The metadata of the new file.
 
     Raises:
-        GraftError: It cannot be written so, or its maps differ.
+        GraftError: The model has no such form, or its maps differ.
     """
     proto = onnx.load(grafted, load_external_data=False)
     if external_files(proto):
@@ -55,7 +55,7 @@ def _frame(metadata: Metadata) -> np.ndarray:
 
 
 def _compare(grafted: Path, proto: onnx.ModelProto, metadata: Metadata) -> None:
-    """Refuse another form whose maps are not those of the grafted file, on a smooth random picture."""
+    """Refuse a form whose maps differ from those of the grafted file on a smooth random picture."""
     kinds = {value.name: value.type.tensor_type.elem_type for value in proto.graph.input}
     dtype = onnx.helper.tensor_dtype_to_np_dtype(kinds[metadata.image.name])
     blocks = np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)

@@ -1,7 +1,7 @@
-"""Take the camera's frame itself: resize and normalise in the graph, for programs without a preprocessing.
+"""Take the camera's frame: resize and normalise in the graph, for programs without preprocessing.
 
-The steps are those of the runtime's preprocessing: each side is halved by averaging while twice too large,
-then resized bilinearly. The runtime rounds to bytes in between, the graph does not.
+The steps are those of the runtime's preprocessing: a side that is at least twice too large is halved by
+averaging, repeatedly, then resized bilinearly. The runtime rounds to bytes in between, the graph does not.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _seen(op: Ops, frame: ir.Value, geometry: Geometry, size: FrameInput) -> ir.
 
 
 def _shrink(op: Ops, x: ir.Value, shape: tuple[int, int], placed: Rect) -> ir.Value:
-    """Halve sides by averaging while twice too large, then interpolate. Odd sides lose their last line."""
+    """Halve large sides by averaging, repeatedly, then interpolate. Odd sides lose their last line."""
     height, width = shape
     while height >= 2 * placed.height or width >= 2 * placed.width:
         steps = [2 if height >= 2 * placed.height else 1, 2 if width >= 2 * placed.width else 1]
@@ -109,7 +109,7 @@ def _shrink(op: Ops, x: ir.Value, shape: tuple[int, int], placed: Rect) -> ir.Va
 
 
 def _pad(op: Ops, x: ir.Value, geometry: Geometry, value: float) -> ir.Value:
-    """Bars of this value around what `letterbox` leaves free."""
+    """Add the bars of `letterbox`, filled with the padding value."""
     (height, width), placed = geometry.input, geometry.placed
     if (placed.height, placed.width) == (height, width):
         return x

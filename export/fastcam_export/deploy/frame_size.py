@@ -17,7 +17,7 @@ def parse_frame(text: str) -> FrameInput:
     """`480x640` or `480x640xRGBA`: height, width and kind of a frame.
 
     Raises:
-        GraftError: It is neither.
+        GraftError: The text is neither.
     """
     match = _FORM.fullmatch(text.strip())
     if match is None or not int(match[1]) or not int(match[2]):

@@ -1,4 +1,4 @@
-"""Write the saliency branch with the operators that a target has."""
+"""Write the saliency branch with the operators that a target supports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def retarget(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
         name: One of `TARGETS`.
 
     Raises:
-        GraftError: An asked output needs an operator that the target lacks.
+        GraftError: A requested output needs an operator that the target lacks.
     """
     target = TARGETS[name]
     if target.fixed_batch:
@@ -33,7 +33,7 @@ def retarget(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
         return proto
     model = ir.from_proto(proto)
     _fold(model)
-    # Some shapes are known only now that their constants are.
+    # Some shapes are known only after folding.
     model = ir.from_proto(onnx.shape_inference.infer_shapes(ir.to_proto(model), data_prop=True))
     for node in list(_branch(model)):
         if node.op_type not in target.operators:
@@ -43,8 +43,8 @@ def retarget(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
     lacking = sorted({node.op_type for node in _branch(model)} - target.operators - {"Constant"})
     if lacking:
         raise GraftError(
-            f"target {name}: no form of the asked outputs without {', '.join(lacking)}, which it lacks; "
-            "ask for fewer --outputs, saliency_map alone is possible"
+            f"target {name}: the requested outputs need {', '.join(lacking)}, which it lacks; "
+            "name fewer --outputs; saliency_map alone is possible"
         )
     return ir.to_proto(model)
 
@@ -54,7 +54,7 @@ def _branch(model: ir.Model) -> Iterator[ir.Node]:
 
 
 def _fix_batch(proto: onnx.ModelProto) -> None:
-    """One picture at a time: accelerators want to know all sizes."""
+    """Fix the batch to 1: accelerators need static shapes."""
     free = {
         value.type.tensor_type.shape.dim[0].dim_param
         for value in proto.graph.input
@@ -69,7 +69,7 @@ def _fix_batch(proto: onnx.ModelProto) -> None:
 
 
 def _fold(model: ir.Model) -> None:
-    """Compute what depends on constants only."""
+    """Constant folding."""
     for node in list(_branch(model)):
         if node.op_type == "Constant" or not node.inputs:
             continue
@@ -116,7 +116,7 @@ def _evaluate(node: ir.Node, feeds: dict[str, np.ndarray], model: ir.Model) -> l
 
 
 def _replace(model: ir.Model, node: ir.Node, operators: frozenset[str]) -> None:
-    """Replace a node by the first of its rules that needs only what the target has."""
+    """Replace a node by the first of its rules that needs only operators of the target."""
     for rule in RULES.get(node.op_type, ()):
         op = Ops(model.opset_imports[""])
         found = rule(op, node)

@@ -1,7 +1,7 @@
-"""Say the same with other operators: one rule per operator that a target may lack.
+"""Equivalent forms with other operators: rules for every operator that a target may lack.
 
-A rule gets the node and an `Ops` to record on. It returns the value that replaces the node's output, one for
-each output, or None where it does not fit. Shapes are known: the batch is 1.
+A rule gets the node and an `Ops` to record on. It returns the values that replace the node's outputs, or None
+if it does not apply. All shapes are static, with a batch of 1.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def split(op: Ops, node: ir.Node) -> Sequence[ir.Value]:
 
 
 def gather(op: Ops, node: ir.Node) -> ir.Value | None:
-    """Gather of constant rows: of equally spaced ones a Slice, of others a product with zeros and ones."""
+    """Gather with constant indices: a Slice if they are equally spaced, else a product with a 0–1 matrix."""
     x, axis = node.inputs[0], node.attributes.get_int("axis", 0)
     index = constant_of(node.inputs[1])
     assert x is not None
@@ -84,7 +84,7 @@ def hard_sigmoid(op: Ops, node: ir.Node) -> ir.Value:
 
 
 def thresholded_relu(op: Ops, node: ir.Node) -> ir.Value:
-    """Relu: what lies between 0 and the threshold of 1e-6 is kept."""
+    """Relu, which keeps values between 0 and the threshold of 1e-6."""
     return op.Relu(node.inputs[0])
 
 
@@ -95,7 +95,7 @@ def reduce_min_by_max(op: Ops, node: ir.Node) -> ir.Value:
 
 
 def reduce_min_by_pool(op: Ops, node: ir.Node) -> ir.Value | None:
-    """−max(−x), the maximum over height and width as a pooling."""
+    """−max(−x), with the maximum over height and width as a pooling."""
     x = node.inputs[0]
     assert x is not None
     if sorted(_axes(node)) != [1, 2] or len(shape_of(x)) != 3:
@@ -105,7 +105,7 @@ def reduce_min_by_pool(op: Ops, node: ir.Node) -> ir.Value | None:
 
 
 def instance_normalization(op: Ops, node: ir.Node) -> ir.Value:
-    """(x − mean)/√(variance + ε)·scale + bias, the means as poolings; one channel."""
+    """(x − mean)/√(variance + ε)·scale + bias, with the means as poolings; one channel."""
     x, scale, bias = node.inputs
     assert x is not None
     assert scale is not None
@@ -160,4 +160,4 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "Split": (split,),
     "ThresholdedRelu": (thresholded_relu,),
 }
-"""The rules for an operator; the first whose own operators the target has is taken."""
+"""The rules for an operator; the first whose operators the target supports is used."""

@@ -1,4 +1,4 @@
-"""What each target has: the operators of its published list, as far as a saliency branch could use them."""
+"""The operators of each target: those of its published list that a saliency branch could use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Target:
     """An accelerator, and where its list is published."""
 
     operators: frozenset[str] | None
-    """None: it has all that a branch uses."""
+    """None: it supports all operators that a branch uses."""
     source: str
     fixed_batch: bool = True
 

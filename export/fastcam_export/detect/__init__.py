@@ -1,1 +1,1 @@
-"""Detectors: recognise a one-stage head, describe it, and grow its class maps."""
+"""Detectors: recognise a one-stage head, describe it, and add its class maps."""

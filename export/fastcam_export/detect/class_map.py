@@ -1,4 +1,4 @@
-"""A detector's class map at the picture's size: the largest over the strides, then min–max."""
+"""A detector's class map at the picture's size: the maximum over the strides, then min–max."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def detector_activation(
         detector: The head.
         map_size: The size of the map.
         wanted: `saliency_class`.
-        one_picture: The batch is 1, and any number of classes may be asked for.
+        one_picture: The batch is 1, and any number of classes is allowed.
 
     Raises:
         GraftError: The network has no grid of scores.
@@ -48,11 +48,10 @@ def detector_activation(
 
 
 def largest(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
-    """The step from maps [N,h,w], one per stride, to the largest in each place of all, enlarged, [N,H,W].
+    """The step from maps [N,h,w], one per stride, to the pixelwise maximum of the upsampled maps, [N,H,W].
 
-    With any size free the step has one more data input after the maps, `size`: int64 [2], H and W.
-    The enlarged maps are those of `upsample`. Only the few rows that a band of output rows reads are
-    multiplied, as in `combine`.
+    If any size is free, the step has one more data input after the maps, `size`: int64 [2], H and W.
+    The maps are upsampled as by `upsample`, but in bands of output rows, as in `combine`.
     """
     names = [f"M{k + 1}" for k in range(len(sizes))]
     doc = "The largest over the strides of the maps, each interpolated bilinearly to one size."

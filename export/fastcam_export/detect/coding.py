@@ -1,4 +1,4 @@
-"""How a head codes its boxes and scores, read off the values of one run."""
+"""How a head encodes its boxes and scores, inferred from the values of one run."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fastcam_runtime.detect.boxes import cell_table
 from fastcam_runtime.detect.head import ORDERS, Grid, Head
 
 FOLLOWS = 0.9
-"""Correlation with the cells' places from which on a value counts as a coordinate."""
+"""Smallest correlation with the cells' positions at which a value counts as a coordinate."""
 FRACTIONS = 4.0
-"""Coordinates whose largest is below this one are parts of the picture, not pixels."""
+"""Coordinates whose maximum is below this are fractions of the picture, not pixels."""
 
 
 @dataclass(frozen=True)
 class BoxCoding:
-    """What the values of the boxes are."""
+    """The meaning of the boxes' values."""
 
     decode: str
-    """`xyxy`, `cxcywh` or `yxyx`; empty where the values are no coordinates: not decoded."""
+    """`xyxy`, `cxcywh` or `yxyx`; empty if the values are not decoded to coordinates."""
     unit: str = "pixels"
     order: str = "cells"
     why: str = "boxes are not decoded: they do not follow the grid"
@@ -29,8 +29,8 @@ class BoxCoding:
 def box_coding(boxes: np.ndarray, grids: Sequence[Grid]) -> BoxCoding:
     """Whether boxes [A,4] are decoded, and in which form.
 
-    The boxes of a decoded head follow its cells: the first two values grow with the place of the cell. If the
-    other two do as well they are corners, else sizes.
+    The boxes of a decoded head correlate with its cells: the first two values grow with the position of the
+    cell. If the other two do so as well, they are corners, else sizes.
     """
     unit = "fraction" if float(np.abs(boxes).max()) < FRACTIONS else "pixels"
     several = any(grid.per_cell > 1 for grid in grids)
@@ -68,7 +68,7 @@ def _correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def are_probabilities(values: np.ndarray) -> bool:
-    """Whether all are within 0…1, as far as a network that computes in halves or integers keeps to it."""
+    """Whether all are within 0…1, with a tolerance for half-precision and quantised networks."""
     return bool(values.size) and float(values.min()) >= -1e-3 and float(values.max()) <= 1 + 1e-3
 
 

@@ -1,6 +1,6 @@
-"""What is known of a detector's family: its preprocessing and its labels, each with the reason.
+"""What is known about a detector's family: its preprocessing and its labels, each with the reason.
 
-Only what the outputs leave no doubt about. A head of no known family keeps what the user or the file says.
+A family is recognised only if the outputs leave no doubt. Otherwise the user or the file must say.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Family:
     preprocess: Preprocess
     resize: str
     labels: tuple[str, ...] = ()
-    """The names that all of its files share; empty where they differ."""
+    """The labels that all of its files share; empty if they differ."""
 
 
 _RAW_BGR = Preprocess("BGR")
@@ -122,7 +122,7 @@ class Recognised:
     head: Head
     family: Family | None
     why: str
-    """Why it is of this family, or that none is known."""
+    """Why it is of this family, or that the family is unknown."""
     labels: tuple[str, ...] = ()
     labels_why: str = ""
 
@@ -131,7 +131,7 @@ def find_family(head: Head, metadata: Mapping[str, str]) -> Recognised:
     """The family of a head.
 
     Args:
-        head: As the outputs show it; a family that was named stays.
+        head: As recognised from the outputs; a family that the user named is kept.
         metadata: The file's own metadata.
     """
     name, why = _name(head, metadata)

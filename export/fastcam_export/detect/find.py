@@ -28,24 +28,24 @@ from .override import override
 from .recognise import NoHeadError, recognise
 
 _LOOKED_AT = 20
-"""Rows with the highest scores whose boxes must be in the picture."""
+"""This many boxes with the highest scores must be in the picture."""
 
 
 @dataclass(frozen=True)
 class Detector:
-    """A network's head, with what is known of its family."""
+    """A network's head, with what is known about its family."""
 
     found: Recognised
     scores: Head | None
-    """The same as far as class maps read it; for an end-to-end network the scores inside the graph. None
-    where there is no grid of scores."""
+    """The head that the class maps read; for an end-to-end network, the scores inside the graph. None if
+    there is no grid of scores."""
 
     @property
     def head(self) -> Head:
         return self.found.head
 
     def describe(self) -> list[str]:
-        """Lines for a person: what it was taken for, and why."""
+        """Lines for a person: what was recognised, and why."""
         found, family = self.found, self.found.family
         lines = [
             f"head    {', '.join(self.head.outputs)}",
@@ -67,7 +67,7 @@ class Detector:
 
 @dataclass(frozen=True)
 class Network:
-    """What recognition looks at."""
+    """The network and the facts that recognition needs."""
 
     model: ir.Model
     ends: Ends
@@ -93,7 +93,7 @@ class Network:
 
 
 def may_be_detector(model: ir.Model, ends: Ends) -> bool:
-    """Whether an output could hold rows of boxes: more than one value per class, or several of them."""
+    """Whether an output could hold rows of boxes: it has more than one dimension above 1."""
     if ends.channels not in (1, 3):
         return False
     return any(_has_rows(known_dims(value) or (), ends.shape[0]) for value in model.graph.outputs)
@@ -115,7 +115,7 @@ def find_detector(
         labels: How many class names are known.
 
     Raises:
-        GraftError: A head was asked for that does not fit.
+        GraftError: The requested head does not fit.
     """
     if asked == "none":
         return NoHeadError("--head none")
@@ -150,7 +150,7 @@ def _look(network: Network, asked: str | Mapping[str, object] | None, labels: in
 
 
 def _check(network: Network, found: Recognised) -> None:
-    """Decode the best rows of a photo as they are said to be coded.
+    """Decode the best rows of a photo with the recognised encoding.
 
     Raises:
         NoHeadError: The scores are not 0…1, or the boxes are not in the picture.

@@ -21,7 +21,7 @@ def read_head(given: Any) -> str | dict[str, Any] | None:
     """The option as `auto`, `none`, the name of a family, or fields of `Head`.
 
     Raises:
-        GraftError: It is none of these.
+        GraftError: The option is none of these.
     """
     if given is None or (isinstance(given, str) and given in (*WORDS, *FAMILIES)):
         return given

@@ -1,4 +1,4 @@
-"""The grid of scores inside an end-to-end detector, which gives only its chosen boxes out."""
+"""The grid of scores inside an end-to-end detector, whose outputs hold only the selected boxes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def find_inner_scores(
     size: tuple[int, int],
     labels: int | None,
 ) -> Head | None:
-    """A head for the last tensor of probabilities N×C×A or N×A×C whose A are the cells of the strides.
+    """A head for the last tensor of probabilities N×C×A or N×A×C, with A the number of cells of all strides.
 
     Args:
         path: The nodes from the picture to the boxes, in topological order.

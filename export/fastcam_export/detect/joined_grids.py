@@ -1,4 +1,4 @@
-"""The grids that a graph joins into one output of rows, found by walking back from it."""
+"""The grids that a graph concatenates into one output of rows, found by walking back from the output."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def joined_grids(
 def _grid(
     part: ir.Value, shapes: Mapping[str, Sequence[int]], axis: int, size: tuple[int, int]
 ) -> Grid | None:
-    """The grid N×C×h×w that the rows of one part were."""
+    """The grid N×C×h×w that was reshaped to the rows of one part."""
     own = shapes.get(part.name or "", ())
     if not -len(own) <= axis < len(own):
         return None
@@ -57,7 +57,7 @@ def _grid(
 
 
 def _stride(size: tuple[int, int], cells: tuple[int, int]) -> float:
-    """The power of two that gives as many cells, else the quotient of the widths."""
+    """The power of two that gives this number of cells, else the quotient of the widths."""
     for stride in (2, 4, 8, 16, 32, 64, 128, 256, 512):
         if (-(-size[0] // stride), -(-size[1] // stride)) == cells:
             return stride
@@ -65,7 +65,7 @@ def _stride(size: tuple[int, int], cells: tuple[int, int]) -> float:
 
 
 def _back(value: ir.Value) -> Iterator[ir.Value]:
-    """`value` and what it follows from, nearest first."""
+    """`value` and its ancestors, nearest first."""
     queue, seen = deque([value]), {value}
     while queue and len(seen) < DEPTH:
         value = queue.popleft()

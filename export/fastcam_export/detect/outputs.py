@@ -1,4 +1,4 @@
-"""The outputs of one run, each seen as rows: what recognition looks at."""
+"""The outputs of one run as rows, for recognition."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ STRIDES: tuple[tuple[int, ...], ...] = (
     (4, 8, 16),
     (16, 32, 64, 128, 256, 512),
 )
-"""The sets of strides that one-stage detectors have, the usual ones first."""
+"""The sets of strides of one-stage detectors, most common first."""
 PER_CELL = (1, 3, 2, 6, 9, 4, 5)
-"""Anchors per cell, the usual numbers first."""
+"""Anchors per cell, most common first."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Rows:
     layout: str
     """`rows`, `columns` or `grid`."""
     grid: Grid | None = None
-    """Where the output itself is a grid N×V×h×w."""
+    """The grid, if the output itself is a grid N×V×h×w."""
 
     @property
     def count(self) -> int:
@@ -98,7 +98,7 @@ def _float(array: np.ndarray) -> np.ndarray:
 
 
 def as_rows(name: str, array: np.ndarray, size: tuple[int, int]) -> Rows | None:
-    """An output A×V, or V×A: there are more rows than values in a row, or they are the cells of a stride."""
+    """An output A×V or V×A as rows. A is the larger dimension, or the number of cells of a stride."""
     if as_grid(name, array, size) is not None:
         return None
     if array.ndim > 2:

@@ -13,7 +13,7 @@ from .recognise import NoHeadError
 
 
 def override(asked: str | Mapping[str, Any] | None, recognised: Callable[[], Head]) -> Head:
-    """The recognised head with what the user says instead.
+    """The recognised head with the user's fields.
 
     A complete description, with layout, classes, boxes and scores, is taken without recognition.
 

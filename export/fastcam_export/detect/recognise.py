@@ -13,14 +13,14 @@ from .outputs import Rows, as_grid, as_rows, grid_of_one, grids_for
 
 Size = tuple[int, int]
 Parts = Callable[[int], tuple[Grid, ...]]
-"""From a number of rows to the grids that the graph joins to them."""
+"""From a number of rows to the grids that the graph concatenates into them."""
 
 DFL_BINS = (8, 16, 17, 32)
 """Values per side of the distributions that detectors are trained with."""
 
 
 class NoHeadError(FastcamError):
-    """The outputs are no head that is known; the message says what did not fit."""
+    """The outputs do not match any known head; the message says why."""
 
 
 def recognise(
@@ -31,8 +31,8 @@ def recognise(
     Args:
         outputs: Every output of the network for one picture, by name, without the batch dimension.
         size: Height and width of its input.
-        labels: How many class names the file has, if any: this settles how many values are classes.
-        parts: Looks into the graph for grids with different numbers of anchors.
+        labels: The number of class names in the file, if any: this determines how many values are classes.
+        parts: Searches the graph for grids with different numbers of anchors.
 
     Raises:
         NoHeadError: The outputs are not those of a known head.
@@ -42,7 +42,7 @@ def recognise(
         head = look(seen)
         if head is not None:
             return head
-    raise NoHeadError(f"no detector's head is known with the outputs {seen}")
+    raise NoHeadError(f"no known detector's head has the outputs {seen}")
 
 
 class _Seen:
@@ -90,7 +90,7 @@ def _per_stride(seen: _Seen) -> Head | None:
 
 
 def _two_kinds(seen: _Seen, kinds: Mapping[int, Sequence[tuple[Rows, Grid]]], count: int) -> Head | None:
-    """Boxes and scores of `count` strides, told apart by how many values they have and what these are."""
+    """Boxes and scores of `count` strides, distinguished by the number and range of their values."""
     box_width = 4 if 4 in kinds else next((4 * b for b in DFL_BINS if 4 * b in kinds and len(kinds) > 1), 0)
     if not box_width:
         return None
@@ -197,7 +197,7 @@ def _separate(seen: _Seen) -> Head | None:
 
 
 def _dense(seen: _Seen) -> Head | None:
-    """One output with all of it: N×A×(5+C), N×(4+C)×A, or N×A×(C+4·bins)."""
+    """One output with boxes and scores: N×A×(5+C), N×(4+C)×A, or N×A×(C+4·bins)."""
     candidates = [rows for rows in seen.rows if rows.width >= 5 and rows.count > 100]
     if not candidates:
         return None
@@ -261,7 +261,7 @@ def _one_grid(seen: _Seen) -> Head | None:
 
 
 def _end_to_end(seen: _Seen) -> Head | None:
-    """N×D×6 after the network's own choice of boxes: YOLOv10, RT-DETR-like."""
+    """N×D×6, boxes that the network has selected itself: YOLOv10, RT-DETR-like."""
     for rows in seen.rows:
         if rows.width != 6 or rows.layout != "rows":
             continue

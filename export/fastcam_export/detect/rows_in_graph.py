@@ -16,21 +16,21 @@ from ..authoring.tap_input import dequantizer, float_activation
 
 @dataclass(frozen=True)
 class Part:
-    """The scores of some rows, and what they still need."""
+    """The scores of some rows, and what is needed to read them."""
 
     scores: ir.Value
     """[N,A,V] or [N,V,A]."""
     objectness: ir.Value | None
     """Likewise."""
     axis: int
-    """The axis of the values: 2, or 1 where they stand before the rows."""
+    """The axis of the values: 2 for [N,A,V], 1 for [N,V,A]."""
     grids: tuple[Grid, ...]
     """The grids of these rows, or all grids of the head."""
     size: ir.Value | None
     """Height and width of the picture where they are free."""
 
     def _classes(self, op: Ops, head: Head) -> ir.Value:
-        """All class scores, [N,A,C] or [N,C,A], as probabilities where that takes a softmax."""
+        """All class scores, [N,A,C] or [N,C,A], after the softmax if the head needs one."""
         scores = op.Softmax(self.scores, axis=self.axis) if head.activation == "softmax" else self.scores
         return op.Slice(scores, [head.score_at], [head.score_at + head.classes], [self.axis])
 
@@ -58,7 +58,7 @@ class Part:
             picked = op.Gather(scores, column, axis=self.axis)
             picked = op.Transpose(picked, perm=[0, 2, 1]) if self.axis == 2 else picked
             return op.Squeeze(picked, [0])
-        # One class for each picture: its column alone, at any number of rows.
+        # One class per picture: read only its column, for any number of rows.
         keep = op.Slice(scores, [0], [1], [self.axis])
         index = op.Expand(op.Unsqueeze(column, [1, 2]), op.Shape(keep))
         return op.Squeeze(op.GatherElements(scores, index, axis=self.axis), [self.axis])
@@ -97,7 +97,7 @@ class Part:
         return op.Slice(both, [0], [1]), op.Slice(both, [1], [2])
 
     def _bounds(self, op: Ops, number: int) -> tuple[ir.Value, ir.Value]:
-        """The first row of a grid and the one behind its last, int64 [1] each."""
+        """The first row of a grid and the row after its last, int64 [1] each."""
         if self.size is None:
             before = sum(grid.rows for grid in self.grids[:number])
             return op.const([before]), op.const([before + self.grids[number].rows])

@@ -1,7 +1,7 @@
 """The class map of a detector: the scores of a class on the grids of its head, as nodes of the graph.
 
-The head scores every class in every cell. For one class that is a map for each stride, at the price of
-reading it. The class map is the largest of them over the strides, each enlarged to the picture's size.
+The head scores every class in every cell. For one class that is a map for each stride, which only has to be
+read. The class map is the maximum over the strides, each upsampled to the picture's size.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def score_grids(
     one_picture: bool,
     size: ir.Value | None,
 ) -> ScoreGrids:
-    """Read the scores of the wanted classes off the head.
+    """Read the scores of the wanted classes from the head.
 
     Args:
         branch: Gets the nodes `fastcam/cam/…`.
         head: The head, with its grids.
         values: The tensors that `head` names, float32.
         wanted: int64 [K]: the classes, −1 for the class of the best detection.
-        one_picture: The batch is fixed to 1, and any number of classes may be asked for.
+        one_picture: The batch is fixed to 1, and any number of classes is allowed.
         size: Height and width of the picture at run time, int64 [2]; None where both are fixed.
 
     Raises:
@@ -65,7 +65,7 @@ def score_grids(
 
     maps: list[ir.Value] = []
     for number in range(len(head.grids)):
-        # A function of its own for each stride: they are recorded anew, as `outline` takes one result.
+        # One function per stride, each recorded separately: `outline` takes one result.
         op = Ops(branch.opset)
         parts = read_parts(op, head, values, size)
         grid = _class_grid(op, head, parts, chosen, number, one_picture)
@@ -78,7 +78,7 @@ def score_grids(
 
 
 def _select(op: Ops, head: Head, parts: Sequence[Part], wanted: ir.Value, one_picture: bool) -> ir.Value:
-    """The class to explain, int64 [K]: a number beyond the last class gives the last one."""
+    """The class to explain, int64 [K]; a number above the last class selects the last one."""
     if head.classes == 1:
         return op.Mul(wanted, 0)
     best = best_class(op, head, parts)

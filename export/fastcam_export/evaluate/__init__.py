@@ -1,1 +1,1 @@
-"""How good the maps of a file are: what the network needs, what is on the pictures, and sanity checks."""
+"""How good the maps of a file are: faithfulness to the network, localisation of objects, sanity checks."""

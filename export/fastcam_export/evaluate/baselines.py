@@ -1,4 +1,4 @@
-"""What stands in for a pixel that is taken away."""
+"""Replacements for deleted pixels."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLUR_SIGMA = 1 / 20
-"""Blur of the whole picture, as a share of its shorter side (11 pixels of 224)."""
+"""Sigma of the blur, as a share of the picture's shorter side (11 pixels of 224)."""
 
 Tensor = NDArray[np.float32]
 
 
 def blurred(tensor: Tensor) -> Tensor:
-    """The picture out of focus: its colours stay where they are, its details go."""
+    """The blurred picture: it keeps the colours and loses the details."""
     sigma = BLUR_SIGMA * min(tensor.shape[1:])
     planes = [cv2.GaussianBlur(plane, (0, 0), sigma, borderType=cv2.BORDER_REFLECT) for plane in tensor]
     return np.stack(planes).astype(np.float32)
@@ -27,4 +27,4 @@ def mean_colour(tensor: Tensor) -> Tensor:
 
 
 BASELINES: Mapping[str, Callable[[Tensor], Tensor]] = {"blur": blurred, "mean": mean_colour}
-"""By the names in the tables. Each takes and gives C×H×W in the network's own values."""
+"""By their names in the tables. Each takes and returns C×H×W in the network's own values."""

@@ -26,7 +26,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """The mean and its 95 % percentile bootstrap interval; give differences of pairs for a paired one."""
+    """The mean and its 95 % percentile bootstrap interval; for a paired interval, pass the differences."""
     samples = np.asarray(values, np.float64)
     if not samples.size:
         return Estimate(float("nan"), float("nan"), float("nan"))

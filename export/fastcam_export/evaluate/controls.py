@@ -1,4 +1,4 @@
-"""Maps that know nothing of the network: what a good map has to beat."""
+"""Control maps that do not depend on the network: a good map must beat them."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ Picture = NDArray[np.uint8]
 BLOB_SIGMA = 1 / 8
 """Blur of the random blobs, as a share of the shorter side."""
 EDGE_SIGMA = 1 / 32
-"""Blur of the edges, the same way: a map of single edge pixels would be hopeless for another reason."""
+"""Blur of the edges, as a share of the shorter side: a map of single pixels would be too fine to be fair."""
 CENTRE_SIGMA = 1 / 4
-"""Width of the hill in the centre, as a share of each side."""
+"""Width of the Gaussian in the centre, as a share of each side."""
 
 
 def random(picture: Picture, seed: int) -> Map:
-    """Every pixel at random."""
+    """Independent random pixels."""
     return np.random.default_rng([seed, 0]).random(picture.shape[:2], np.float32)
 
 
 def blobs(picture: Picture, seed: int) -> Map:
-    """Random blobs: as smooth as a map of a network, and as blind as noise."""
+    """Random blobs: noise that is as smooth as a map of a network."""
     height, width = picture.shape[:2]
     noise = np.random.default_rng([seed, 1]).standard_normal((height, width)).astype(np.float32)
     return _unit(_blur(noise, BLOB_SIGMA))
 
 
 def centre(picture: Picture, seed: int) -> Map:
-    """A hill in the middle: where photographers put things."""
+    """A Gaussian in the centre, where most photos have their subject."""
     rows, columns = (
         np.exp(-(((np.arange(side) + 0.5) / side - 0.5) ** 2) / (2 * CENTRE_SIGMA**2))
         for side in picture.shape[:2]
@@ -41,7 +41,7 @@ def centre(picture: Picture, seed: int) -> Map:
 
 
 def sobel(picture: Picture, seed: int) -> Map:
-    """Edges: the length of the gradient of the gray picture, blurred."""
+    """Edges: the magnitude of the grey picture's gradient, blurred."""
     gray = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY) if picture.ndim == 3 else picture
     across = cv2.Sobel(gray, cv2.CV_32F, 1, 0)
     down = cv2.Sobel(gray, cv2.CV_32F, 0, 1)
@@ -49,7 +49,7 @@ def sobel(picture: Picture, seed: int) -> Map:
 
 
 def edges_in_centre(picture: Picture, seed: int) -> Map:
-    """Edges × centre: the strongest guess without a network."""
+    """Edges × centre: the best guess without a network."""
     return sobel(picture, seed) * centre(picture, seed)
 
 
@@ -61,7 +61,7 @@ CONTROLS: Mapping[str, Callable[[Picture, int], Map]] = {
     EDGES: sobel,
     "edges × centre": edges_in_centre,
 }
-"""By the names in the tables. Each takes a picture (BGR or gray) and the number of its random pattern."""
+"""By their names in the tables. Each takes a picture (BGR or grey) and a random seed."""
 
 
 def _blur(picture: Map, share: float) -> Map:
@@ -70,6 +70,6 @@ def _blur(picture: Map, share: float) -> Map:
 
 
 def _unit(values: Map) -> Map:
-    """To 0…1; what is constant becomes 0."""
+    """Min–max to 0…1; 0 for a constant map."""
     low, high = float(values.min()), float(values.max())
     return np.asarray((values - low) / max(high - low, 1e-12), np.float32)

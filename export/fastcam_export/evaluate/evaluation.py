@@ -26,12 +26,12 @@ SANITY_PICTURES = 20
 EXAMPLES = 4
 Maps = dict[str, NDArray[np.float32]]
 Tell = Callable[[str, int, int], None]
-"""Told how far it is: the stage, what is done and how much there is."""
+"""Reports progress: the stage, the number of items done, and their total."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be measured beside insertion and deletion."""
+    """What to measure in addition to insertion and deletion."""
 
     pictures: Sequence[Path]
     objects: Objects | None = None
@@ -46,14 +46,14 @@ def begin(subject: Subject, name: str, request: Request) -> Evaluation:
 
 
 def evaluate(subject: Subject, request: Request, found: Evaluation, folder: Path, tell: Tell) -> None:
-    """Measure. What is found grows picture by picture, so that a caller who is interrupted has it.
+    """Measure. Results are added to `found` picture by picture, so they survive an interruption.
 
     Args:
         subject: The file.
-        request: The pictures, and what else to look at.
-        found: Where the figures go.
-        folder: Where files with shuffled weights may be written; nothing stays there.
-        tell: Called as it goes on.
+        request: The pictures, and what else to measure.
+        found: Receives the results.
+        folder: For temporary files with shuffled weights.
+        tell: Called to report progress.
     """
     kept: list[tuple[Seen, Maps]] = []
     for number, path in enumerate(request.pictures):
@@ -75,7 +75,7 @@ def evaluate(subject: Subject, request: Request, found: Evaluation, folder: Path
 def _judge(
     subject: Subject, request: Request, found: Evaluation, path: Path, frame: Image, number: int
 ) -> tuple[Seen, Maps]:
-    """All figures of one picture, added to what was found."""
+    """Add all figures of one picture to the results."""
     seed = request.seed + number
     seen = subject.see(frame)
     chances = subject.probabilities([seen.tensor])[0]
@@ -134,7 +134,7 @@ def _judge(
 def _other_class(
     subject: Subject, seen: Seen, maps: Maps, target: int, classes: int, seed: int
 ) -> dict[str, float]:
-    """The agreement of each class map with that of a class picked at random."""
+    """The rank correlation of each class map with that of a random class."""
     if not subject.class_words or classes < 2:
         return {}
     other = (target + int(np.random.default_rng(seed).integers(1, classes))) % classes
@@ -145,7 +145,7 @@ def _other_class(
 def _sanity(
     subject: Subject, found: Evaluation, kept: Sequence[tuple[Seen, Maps]], folder: Path, tell: Tell
 ) -> None:
-    """Maps of the same file with shuffled weights, against those of the trained one."""
+    """Compare the maps of the file with those of copies with shuffled weights."""
     if len(kept) > 1:
         for name in subject.words:
             pairs = zip(kept, [*kept[1:], kept[0]], strict=True)
@@ -170,7 +170,7 @@ def _add(found: Evaluation, kind: str, name: str, curve: NDArray[np.float64]) ->
 
 
 def _show(found: Evaluation, example: Example) -> None:
-    """Keep the best and the worst few."""
+    """Keep the best and the worst few pictures as examples."""
     found.best = sorted([*found.best, example], key=lambda e: -e.score)[:EXAMPLES]
     found.worst = sorted([*found.worst, example], key=lambda e: e.score)[:EXAMPLES]
 

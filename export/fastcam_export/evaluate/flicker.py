@@ -16,13 +16,13 @@ MOST_FRAMES = 120
 
 @dataclass(frozen=True)
 class Flicker:
-    """The mean change of a pixel per frame, in percent of the map's own deviation."""
+    """The mean change of a pixel per frame, in percent of the map's standard deviation."""
 
     plain: float
     smoothed: float
     """The same with the default smoothing."""
     correlation: float
-    """Of the smoothed map with the plain one, mean over the frames."""
+    """Correlation of the smoothed map with the plain map, averaged over the frames."""
     frames: int
 
 
@@ -34,7 +34,7 @@ def flicker(
     Args:
         uri: The video.
         maps_of: The maps of a frame by name.
-        most: Frames that are read.
+        most: The most frames to read.
 
     Raises:
         SourceError: The video cannot be read.

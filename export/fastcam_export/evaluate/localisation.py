@@ -1,4 +1,4 @@
-"""Whether maps point at the objects that somebody marked: pointing game, energy inside, pixel AUC."""
+"""Whether maps locate annotated objects: pointing game, energy inside, pixel AUC."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fastcam_runtime.image import Geometry
 from numpy.typing import NDArray
 
 MASK_ENDINGS = ("_mask.png", ".png")
-"""The mask of photo.jpg is photo_mask.png or photo.png: what is not black is object."""
+"""The mask of photo.jpg is photo_mask.png or photo.png; pixels that are not black are objects."""
 
 Marked = NDArray[np.bool_]
 
 
 class Objects:
-    """The marked objects of a folder of pictures.
+    """The annotated objects of a folder of pictures.
 
     Args:
         path: COCO's JSON with `images` and `annotations`, or a folder of masks named like the pictures.
@@ -34,7 +34,7 @@ class Objects:
         self._boxes: Mapping[str, list[list[float]]] = {} if path.is_dir() else _read_coco(path)
 
     def of(self, picture: Path, shape: tuple[int, int]) -> Marked | None:
-        """H×W, true on any object; None where nothing is marked on this picture."""
+        """H×W, true on any object; None if the picture has no annotated object."""
         if self._folder is not None:
             return self._mask(picture, shape)
         boxes = self._boxes.get(picture.name, [])
@@ -59,7 +59,7 @@ class Objects:
 
 
 def on_input(marked: Marked, geometry: Geometry) -> Marked:
-    """The marks where the network sees them; outside the picture nothing is marked."""
+    """The mask in the coordinates of the network's input; false outside the picture."""
     seen = geometry.seen.of(marked).astype(np.uint8)
     placed = geometry.placed
     laid = np.zeros(geometry.input, np.uint8)
@@ -68,7 +68,7 @@ def on_input(marked: Marked, geometry: Geometry) -> Marked:
 
 
 def pointing(saliency: NDArray[np.float32], marked: Marked) -> float:
-    """1 where the map's highest value lies on an object; of several highest, the share that does."""
+    """1 if the map's maximum lies on an object, else 0; with several maxima, the share that does."""
     return float(marked[saliency == saliency.max()].mean())
 
 
@@ -79,7 +79,7 @@ def energy_inside(saliency: NDArray[np.float32], marked: Marked) -> float:
 
 
 def pixel_auc(ranks: NDArray[np.integer], marked: Marked) -> float:
-    """The probability that a pixel on an object is more salient than one off it; 0.5 if none or all is."""
+    """The probability that an object's pixel is more salient than another; 0.5 if one kind is missing."""
     inside, outside = int(marked.sum()), int((~marked).sum())
     if not inside or not outside:
         return 0.5

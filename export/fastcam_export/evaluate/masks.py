@@ -1,4 +1,4 @@
-"""Which pixels a map calls the most salient: exact shares, however many values are equal."""
+"""The most salient pixels of a map: exact shares, even with equal values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _TIES_SEED = 20
-"""Equal values are ordered by this one random order, so that a constant map picks random pixels."""
+"""Equal values are ranked in one fixed random order, so a constant map selects random pixels."""
 
 
 def ranking(maps: NDArray[np.floating]) -> NDArray[np.int32]:

@@ -17,16 +17,16 @@ class Metric:
 METRICS = {
     "score_blur": Metric(
         "ins − del, blur", True,
-        "insertion minus deletion, removed pixels blurred: how well the map knows what the network needs",
+        "insertion minus deletion, with a blurred baseline: how well the map predicts what the network needs",
     ),
-    "insertion_blur": Metric("insertion, blur", True, "mean probability as pixels come, most salient first"),
-    "deletion_blur": Metric("deletion, blur", False, "mean probability as pixels go, most salient first"),
+    "insertion_blur": Metric("insertion, blur", True, "mean probability while pixels appear, salient first"),
+    "deletion_blur": Metric("deletion, blur", False, "mean probability while pixels vanish, salient first"),
     "score_mean": Metric("ins − del, mean", True, "the same with the picture's mean colour"),
     "insertion_mean": Metric("insertion, mean", True, "insertion with the picture's mean colour"),
     "deletion_mean": Metric("deletion, mean", False, "deletion with the picture's mean colour"),
-    "drop": Metric("avg. drop", False, "relative loss of probability where the map fades the picture"),
-    "increase": Metric("increase", True, "share of pictures whose probability rises by the fading"),
-    "road": Metric("ROAD", True, "loss by removing the most salient pixels minus that of the least, halved"),
+    "drop": Metric("avg. drop", False, "relative loss of probability when the map masks the picture"),
+    "increase": Metric("increase", True, "share of pictures whose probability rises with the mask"),
+    "road": Metric("ROAD", True, "loss without the most salient pixels minus loss without the least, halved"),
     "pointing": Metric("pointing", True, "share of pictures whose highest value lies on a marked object"),
     "energy": Metric("energy inside", True, "share of the map's sum on marked objects"),
     "pixel_auc": Metric("pixel AUC", True, "probability that an object's pixel is more salient than another"),
@@ -34,4 +34,4 @@ METRICS = {
 """By their names in the JSON, in the order of the tables."""
 
 SHOWN = ("score_blur", "score_mean", "road", "drop", "increase", "pointing", "energy", "pixel_auc")
-"""Those of the printed table; the others are in the report and in the JSON."""
+"""The metrics of the printed table; the others are in the report and in the JSON."""

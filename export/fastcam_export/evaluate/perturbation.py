@@ -1,4 +1,4 @@
-"""Insertion, deletion, average drop: what the network says when pixels come and go in the map's order."""
+"""Insertion, deletion, average drop: the network's score while pixels change in the map's order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .masks import top
 
 LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
-"""Shares of the pixels, in the order of the map, at which the network is asked."""
+"""Shares of the pixels, in the order of the map, at which the network is run."""
 
 Tensor = NDArray[np.float32]
 Ask = Callable[[list[Tensor]], NDArray[np.float64]]
@@ -18,7 +18,7 @@ Ask = Callable[[list[Tensor]], NDArray[np.float64]]
 
 
 def area(values: NDArray[np.float64]) -> float:
-    """The area under a curve over `LEVELS`, which is the mean height as these end at 1."""
+    """The area under a curve over `LEVELS`, which span 0…1: the mean height."""
     return float((np.diff(LEVELS) * (values[1:] + values[:-1]) / 2).sum())
 
 
@@ -27,8 +27,8 @@ def curves(
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Insertion and deletion curves over `LEVELS` for each ranking of the pixels.
 
-    Insertion starts with the baseline and puts the most salient pixels of the picture in; deletion starts
-    with the picture and puts the baseline over them. Both ends are shared by all rankings.
+    Insertion starts with the baseline and inserts the picture's most salient pixels. Deletion starts with the
+    picture and replaces them by the baseline. All rankings share both ends.
     """
     inner = LEVELS[1:-1]
     versions = [baseline, tensor]
@@ -47,17 +47,17 @@ def curves(
 def drops(
     tensor: Tensor, baseline: Tensor, maps: Mapping[str, NDArray[np.float32]], ask: Ask, whole: float
 ) -> dict[str, tuple[float, float]]:
-    """Average drop and increase: the picture is faded to the baseline where the map is low.
+    """Average drop and increase: the picture is blended with the baseline, by the map.
 
     Args:
         tensor: The picture, C×H×W.
-        baseline: What it is faded to.
-        maps: H×W each; stretched to 0…1 first, as others do.
-        ask: The probability of the class.
-        whole: The same for the whole picture.
+        baseline: Shows where the map is 0.
+        maps: H×W each; stretched to 0…1 first, as in other implementations.
+        ask: Returns the probability of the class.
+        whole: The probability for the whole picture.
 
     Returns:
-        For each map the relative drop of the probability (0 where it rises) and whether it rises.
+        For each map the relative drop of the probability (0 if it rises) and whether it rises.
     """
     versions = [baseline + _unit(values) * (tensor - baseline) for values in maps.values()]
     answers = ask(versions)

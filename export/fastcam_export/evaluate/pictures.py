@@ -15,7 +15,7 @@ from .localisation import MASK_ENDINGS
 
 
 def list_pictures(given: str) -> list[Path]:
-    """The pictures that a folder, a pattern such as 'photos/*.jpg' or one file's name stands for, by name.
+    """The pictures of a folder, of a pattern such as 'photos/*.jpg' or of one file name, sorted by name.
 
     Raises:
         SourceError: There is none.
@@ -44,7 +44,7 @@ def list_pictures(given: str) -> list[Path]:
 
 
 def read_picture(path: Path) -> Image | None:
-    """The picture, upright; None where the file holds none, which the log has said then."""
+    """The picture, upright; None if the file holds none, which is logged."""
     try:
         with open_source(str(path)) as source:
             frame = source.read()

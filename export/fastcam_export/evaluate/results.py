@@ -1,4 +1,4 @@
-"""What an evaluation found, picture by picture, and the means that follow."""
+"""The results of an evaluation, picture by picture, and their means."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PictureResult:
 
 @dataclass(frozen=True)
 class Example:
-    """A picture to show: BGR, with the map that was judged."""
+    """A picture to show: BGR, with the evaluated map."""
 
     name: str
     label: str
@@ -42,7 +42,7 @@ class Example:
 
 @dataclass
 class Evaluation:
-    """Everything that was found; it may be incomplete where the evaluation was stopped."""
+    """All results; incomplete if the evaluation was stopped."""
 
     file: str
     setup: dict[str, Any]
@@ -56,7 +56,7 @@ class Evaluation:
     sanity: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     """By step of the cascade and map: the rank correlation with the trained map, picture by picture."""
     other_picture: dict[str, list[float]] = field(default_factory=dict)
-    """The same for the map of another picture: what no relation looks like."""
+    """The rank correlation with the map of another picture: the level of unrelated maps."""
     flicker: dict[str, Flicker] = field(default_factory=dict)
     best: list[Example] = field(default_factory=list)
     worst: list[Example] = field(default_factory=list)
@@ -65,11 +65,11 @@ class Evaluation:
 
     @property
     def reference(self) -> str:
-        """The map that the others are compared with: `saliency_map` where the file has it."""
+        """The map that the others are compared with: `saliency_map` if the file has it."""
         return self.maps[0]
 
     def values(self, metric: str, method: str) -> list[float]:
-        """The figure of every picture that has it."""
+        """The metric's value for every picture that has it."""
         return [p.methods[method][metric] for p in self.pictures if metric in p.methods.get(method, {})]
 
     def mean(self, metric: str, method: str) -> Estimate:
@@ -82,7 +82,7 @@ class Evaluation:
         return estimate([one - other for one, other in pairs])
 
     def measured(self, metrics: Sequence[str] = tuple(METRICS)) -> list[str]:
-        """Those of the metrics that at least one picture has."""
+        """The metrics that at least one picture has."""
         return [metric for metric in metrics if self.values(metric, self.reference)]
 
     def curve(self, kind: str, method: str) -> NDArray[np.float64]:

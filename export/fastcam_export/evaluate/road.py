@@ -1,8 +1,8 @@
 """ROAD: removed pixels are replaced by the weighted mean of their neighbours, plus a little noise.
 
-Every missing pixel x obeys Σ w·(x_neighbour − x) = 0 over its neighbours inside the picture, with w = 1/6
-beside and 1/12 across. This is a sparse linear system, positive definite, which conjugate gradients solve on
-the grid; a coarser grid gives the start. (Rong et al., A Consistent and Efficient Evaluation Strategy for
+Every missing pixel x satisfies Σ w·(x_neighbour − x) = 0 over its neighbours inside the picture, with w = 1/6
+for direct and 1/12 for diagonal neighbours. Conjugate gradients solve this sparse, positive definite system,
+starting from the solution on a coarser grid. (Rong et al., A Consistent and Efficient Evaluation Strategy for
 Attribution Methods, 2022.)
 """
 
@@ -25,7 +25,7 @@ _KERNEL = np.array([[1, 2, 1], [2, 0, 2], [1, 2, 1]], np.float32) / 12
 _SMALLEST = 16
 _STEPS = 20
 _ENOUGH = 1e-20
-"""Squared residuals below this are nothing but rounding."""
+"""Squared residuals below this are rounding error."""
 
 Tensor = NDArray[np.float32]
 
@@ -36,7 +36,7 @@ def impute(tensor: Tensor, missing: NDArray[np.bool_], steps: int = _STEPS) -> T
     Args:
         tensor: C×H×W.
         missing: H×W.
-        steps: Steps of conjugate gradients on every grid; the error falls with each.
+        steps: Iterations of conjugate gradients on every grid.
     """
     known = (~missing).astype(np.float32)
     if missing.all():
@@ -46,10 +46,9 @@ def impute(tensor: Tensor, missing: NDArray[np.bool_], steps: int = _STEPS) -> T
 
 
 def gains(tensor: Tensor, ranks: Mapping[str, NDArray[np.int32]], ask: Ask, seed: int) -> dict[str, float]:
-    """For each ranking, how much more removing the most salient pixels hurts than removing the least.
+    """For each ranking: (p without the least salient pixels − p without the most salient pixels) / 2.
 
-    It is (p without the least − p without the most salient) / 2, a mean over `LEVELS`: as `ROADCombined` of
-    the package `grad-cam` has it. 0 for a random map.
+    The mean over `LEVELS`, as in `ROADCombined` of the package `grad-cam`. 0 for a random map.
     """
     random = np.random.default_rng(seed)
     deviation = NOISE * float(tensor.std())
@@ -67,7 +66,7 @@ def gains(tensor: Tensor, ranks: Mapping[str, NDArray[np.int32]], ask: Ask, seed
 
 
 def _fill(values: Tensor, known: Tensor, steps: int) -> Tensor:
-    """H×W×C with zeros where pixels are missing → the solution there, coarse grids first."""
+    """From H×W×C with zeros for missing pixels to the solution, coarse grids first."""
     shape = values.shape
     free = np.repeat(1 - known[..., None], shape[2], axis=2)
     x = values.copy()
@@ -111,5 +110,5 @@ def _neighbours(picture: Tensor) -> Tensor:
 
 
 def _channels(picture: Tensor) -> Tensor:
-    """OpenCV drops the channel axis of a picture with one channel."""
+    """Restore the channel axis, which OpenCV drops for a picture with one channel."""
     return picture if picture.ndim == 3 else picture[..., None]

@@ -1,4 +1,4 @@
-"""The same file with weights shuffled from the head down: a map that shows what was learnt must change."""
+"""Copies of a file with weights shuffled from the head down: a map that shows what was learnt must change."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _SEED = 4
 
 
 def shuffled(model: onnx.ModelProto, share: float) -> onnx.ModelProto:
-    """A copy with the values of the last `share` of its weight tensors in random order, at least of one.
+    """A copy with the values of the last `share` of its weight tensors (at least one) in random order.
 
-    A weight tensor is an initializer of the network with two dimensions or more. The values themselves stay,
-    so activations keep about their size. Nodes of the saliency branch keep theirs.
+    A weight tensor is an initializer of the network with two dimensions or more. The values stay the same, so
+    activations keep about their magnitude. The saliency branch is not changed.
     """
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
@@ -38,7 +38,7 @@ def load_whole(path: Path) -> onnx.ModelProto:
 
 
 def _weights(graph: onnx.GraphProto) -> list[str]:
-    """The weight tensors, in the order in which the network uses them first."""
+    """The weight tensors, in the order of their first use."""
     sizes = {tensor.name: tensor for tensor in graph.initializer}
     found: dict[str, None] = {}
     for node in graph.node:

@@ -1,4 +1,4 @@
-"""The file whose maps are judged: its scores for many versions of a picture, and its maps."""
+"""The file under evaluation: its scores for many versions of a picture, and its maps."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from fastcam_runtime.preprocess import Preprocessor
 from numpy.typing import NDArray
 
 JUDGED = ("saliency_map", "cam", "fastcam")
-"""The outputs that claim to show what the network needs, by their words in `contract.OUTPUTS`."""
+"""The outputs to evaluate: those that should show what the network needs, by name in `contract.OUTPUTS`."""
 _FREE_BATCH = 16
-"""Pictures per run where the network takes any number: more would only take memory."""
+"""Batch size for networks with a free batch: larger ones only take more memory."""
 
 Tensor = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A picture as the network gets it."""
+    """A picture as fed to the network."""
 
     tensor: Tensor
     """C×H×W in the network's own values."""
@@ -51,7 +51,7 @@ class Subject:
         self.model = Model(path, threads=threads, provider="cpu")
         self.metadata = self.model.metadata
         self.words = tuple(word for word in JUDGED if word in self.model.words)
-        """What the file has of `JUDGED`."""
+        """The outputs of `JUDGED` that the file has."""
         if not self.words:
             raise ModelError(f"{path} has none of {', '.join(JUDGED)}; export it with --outputs saliency_map")
         self.class_words = tuple(word for word in self.words if word in CLASS_OUTPUTS)
@@ -71,7 +71,7 @@ class Subject:
         self._scores_shape = scores.shape
 
     def see(self, frame: Image) -> Seen:
-        """The frame as the network gets it."""
+        """Preprocess a frame for the network."""
         tensor, geometry = self._preprocess(frame)
         planar = tensor[0] if self.metadata.image.layout != "NHWC" else tensor[0].transpose(2, 0, 1)
         return Seen(planar.copy(), self._colours(planar), geometry)
@@ -94,7 +94,7 @@ class Subject:
         return values if self.metadata.scores_are == "probabilities" else _softmax(values)
 
     def maps(self, tensor: Tensor, chosen: int = ARGMAX) -> dict[str, NDArray[np.float32]]:
-        """The judged maps of one tensor by their words, H×W each, for the class with the highest score."""
+        """The evaluated maps of one tensor by name, H×W each, for the class with the highest score."""
         feed = self._feed(tensor[None])
         if self.model.class_input(self._map_session).there:
             feed[CLASS_INPUT] = np.full(self._batch or 1, chosen, np.int64)

@@ -81,7 +81,7 @@ def test_class_maps_where_the_list_has_them_and_a_clear_refusal_where_not() -> N
     before, after = run(wanted, x), run(found, x)
     for output in ("saliency_cam", "saliency_fastcam"):
         np.testing.assert_allclose(after[output], before[output], atol=1e-4, rtol=0)
-    with pytest.raises(GraftError, match="target nnapi: no form of the asked outputs without ArgMax"):
+    with pytest.raises(GraftError, match="target nnapi: the requested outputs need ArgMax"):
         graft(plain, outputs=outputs, target="nnapi")
 
 

@@ -106,7 +106,7 @@ def test_the_command_prints_a_table_and_writes_json_and_a_page(
     assert main([*command, "--html", str(shown), "--no-sanity", "--video", "test://?frames=3"]) == 0
     printed = capsys.readouterr().out
     assert "4 of 4 pictures" in printed
-    assert "What this allows to say" in printed
+    assert "Conclusions:" in printed
     assert "4 pictures are few" in printed
     content = json.loads(out.read_text())
     assert set(content["summary"]) == {"saliency_map", "cam", "fastcam", *CONTROLS}

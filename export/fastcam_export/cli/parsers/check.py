@@ -8,9 +8,9 @@ from pathlib import Path
 from fastcam_runtime.cli.arguments import Parser, add_analysis_options
 
 _DESCRIPTION = """\
-Run a network with every usual preprocessing (channel order, range, mean and standard deviation, resize) on
-your photos, and print which one it answers best with: with the highest probability of the expected class, or,
-where no class is expected, of the class that it names for a photo and its mirror image alike.
+Run a network on your photos with every usual preprocessing (channel order, range, mean and standard
+deviation, resize), and print which one fits best: the one with the highest probability for the expected class
+or, without --expect, for the class that the network names for both a photo and its mirror image.
 
 Photos in folders named after their class (folder/tabby/1.jpg) need no --expect.
 """
@@ -27,6 +27,6 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     command.add_argument("model", metavar="MODEL", help="file.onnx, not grafted")
     command.add_argument("photos", metavar="PHOTO", nargs="+", help="pictures, or folders of them")
-    command.add_argument("--expect", metavar="NAME", help="the class that they show: a label or an index")
+    command.add_argument("--expect", metavar="NAME", help="the photos' class: a label or an index")
     command.add_argument("--labels", metavar="FILE", type=Path, help="class names, one per line")
     add_analysis_options(command)

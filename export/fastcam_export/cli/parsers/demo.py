@@ -20,17 +20,17 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     command.add_argument("--out", type=Path, default=DemoOptions.out, metavar="DIR", help="default: demo")
     command.add_argument(
-        "--frames", type=int, default=DemoOptions.frames, metavar="N", help="of the clip (%(default)s)"
+        "--frames", type=int, default=DemoOptions.frames, metavar="N", help="length of the clip (%(default)s)"
     )
     command.add_argument(
-        "--size", type=parse_size, default=DemoOptions.size, metavar="WxH", help="of the frames (640x480)"
+        "--size", type=parse_size, default=DemoOptions.size, metavar="WxH", help="frame size (640x480)"
     )
     command.add_argument(
         "--threads",
         type=int,
         default=DemoOptions.threads,
         metavar="N",
-        help="of the network, for the clip (%(default)s)",
+        help="threads of the network, for the clip (%(default)s)",
     )
     command.add_argument(
         "--rounds",

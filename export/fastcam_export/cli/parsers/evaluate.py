@@ -10,16 +10,16 @@ from fastcam_runtime.cli.arguments import MODEL_HELP, Parser
 from ..arguments import add_graft_options
 
 _DESCRIPTION = """\
-Measure how good the maps of a file are: on the file itself, with your pictures.
+Measure how good the maps of a file are, on your pictures.
 
-Pixels are put in and taken out in the order of the map, and the network is asked each time: a good map finds
-the pixels that the network needs. Maps that know nothing of the network (random, blobs, centre, edges) show
-what a figure is worth. Weights are shuffled to see whether the map shows what was learnt.
+Pixels are inserted and deleted in the order of the map, and the network scores each picture: a good map finds
+the pixels that the network needs. Maps that do not depend on the network (random, blobs, centre, edges) are
+baselines. Shuffled weights show whether the map depends on what the network has learnt.
 """
 
 _EPILOG = """\
-A plain network is given saliency_map, cam and fastcam first; the options for maps are for it. Ctrl-C ends the
-measurement and prints what is done so far.
+A plain network gets the outputs saliency_map, cam and fastcam first; the options for maps apply only to it.
+Ctrl-C ends the measurement and prints the results so far.
 
 examples:
   fastcam evaluate model-fastcam.onnx photos/
@@ -44,7 +44,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     command.add_argument("--video", metavar="FILE", help="measure the flicker on this video too")
     command.add_argument("--count", type=int, metavar="N", help="take N pictures, evenly spread (all)")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the random maps (0)")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random maps (0)")
     command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
     command.add_argument("--no-sanity", dest="sanity", action="store_false", help="no shuffled weights")
     command.add_argument("--json", type=Path, metavar="FILE", help="write every figure of every picture")

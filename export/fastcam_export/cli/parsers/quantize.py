@@ -13,10 +13,11 @@ from ...choices import MOST_CALIBRATED
 _DESCRIPTION = """\
 Write the int8 form of a float32 network, and report how far the two agree.
 
-The ranges of the activations are taken from your pictures, prepared as the file states or as --preprocess and
---resize say. One picture in four is held out: on those the report compares the class, the saliency map, the
-size and the time. Constants are folded first, then onnxruntime quantises (QDQ, one scale per weight channel).
-Weights use 7 of 8 bits, which is right on every processor; --full-range is for those that can take 8.
+The ranges of the activations come from your pictures, preprocessed as the file states or as --preprocess and
+--resize say. One picture in four is held out, to compare the classes and the saliency maps. The report also
+has file sizes and times. Constants are folded first, then onnxruntime quantises (QDQ, one scale per weight
+channel).
+Weights use 7 of 8 bits, which is correct on every processor; --full-range is for processors that can use 8.
 The result is a plain network: graft it with fastcam export.
 """
 

@@ -13,19 +13,19 @@ from ..arguments import add_graft_options
 _DESCRIPTION = """\
 Measure on this device what saliency maps cost, and write a file whose maps are within a budget.
 
-The exact forms are measured first: as functions, which use compiled kernels where these were built; as
-standard operators; and prepared for this device where that is possible. Only if none of them is within the
-budget, cheaper forms follow: maps without the largest scales, or from a part of their channels. These are
-approximations, and the files say so.
+The exact forms are measured first: as functions, which use compiled kernels if these were built; as standard
+operators; and prepared for this device if possible. If none of them is within the budget, cheaper forms
+follow: maps without the largest scales, or from a part of their channels. These are approximations, and the
+files say so.
 """
 
 _EPILOG = """\
 The form that is written is the one of --pick; on a terminal, the one that you name when asked; otherwise the
-cheapest exact form within the budget, or else the approximation within it that is most like the exact map.
-If noise leaves it open whether an exact form is within the budget, and the choice depends on it, up to four
-times as many rounds are run. If it is still open, the exact form is written and the last line says so.
+cheapest exact form within the budget, or else the approximation within it that is closest to the exact map.
+If noise hides whether an exact form is within the budget, and the choice depends on it, up to four times as
+many rounds are run. If that does not help, the exact form is written and the last line says so.
 
-exit code: 0 a file was written; 1 none was, as no form is within the budget or you took none; 2 an error
+exit code: 0 a file was written; 1 no form is within the budget, or you chose none; 2 an error
 
 examples:
   fastcam tune model.onnx --budget 5% --images 'photos/*.jpg'

@@ -1,1 +1,1 @@
-"""What an evaluation says: a table, a page, and conclusions in words."""
+"""The report of an evaluation: a table, a page, and conclusions in words."""

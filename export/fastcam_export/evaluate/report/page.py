@@ -1,4 +1,4 @@
-"""An evaluation as one HTML file: words, tables, plots, and the pictures at both ends."""
+"""An evaluation as one HTML file: conclusions, tables, plots, and the best and worst pictures."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ p.small{color:#57606a;font-size:13px}
 
 
 def html(found: Evaluation) -> str:
-    """The page; it loads nothing from anywhere."""
+    """The page, self-contained: it loads no other files."""
     title = f"How good are the maps of {found.file}?"
     count = f"{len(found.pictures)} of {found.setup['pictures']} pictures"
-    stopped = " The evaluation was stopped: this is what was done until then." if found.stopped else ""
+    stopped = " The evaluation was stopped early: these are partial results." if found.stopped else ""
     body = [
         f"<h1>{escape(title)}</h1><p>{count}.{stopped}</p>",
-        "<h2>What the figures allow to say</h2>" + _list(conclusions(found)),
+        "<h2>Conclusions</h2>" + _list(conclusions(found)),
     ]
     if found.pictures:
         body += [_figures(found), _plots(found), _checks(found), _shots(found)]

@@ -1,4 +1,4 @@
-"""Small plots as SVG text, for a page that needs nothing beside it."""
+"""Small plots as SVG text, for a self-contained page."""
 
 from __future__ import annotations
 

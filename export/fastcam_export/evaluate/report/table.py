@@ -1,4 +1,4 @@
-"""An evaluation as text: tables, and what the figures allow to say."""
+"""An evaluation as text: tables and conclusions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def text(found: Evaluation) -> str:
         return "no picture was evaluated"
     head = f"{found.file}: {count} of {found.setup['pictures']} pictures"
     if found.stopped:
-        head += " (stopped: what was done so far)"
+        head += " (stopped early: partial results)"
     parts = [head, left_table(main_rows(found)), _legend(found)]
     sanity = sanity_rows(found)
     if len(sanity) > 1:
         parts.append("rank correlation of each map with …\n" + left_table(sanity))
     if found.flicker:
         parts.append(left_table(flicker_rows(found)))
-    parts += ["What this allows to say:\n" + "\n".join(f"- {line}" for line in conclusions(found))]
+    parts += ["Conclusions:\n" + "\n".join(f"- {line}" for line in conclusions(found))]
     parts += [f"note: {note}" for note in found.notes]
     return "\n\n".join(parts)
 
@@ -47,7 +47,7 @@ def main_rows(found: Evaluation) -> list[tuple[str, ...]]:
 
 
 def sanity_rows(found: Evaluation) -> list[tuple[str, ...]]:
-    """How much of each map survives shuffled weights, another class, another picture; and the edges."""
+    """The correlation of each map with shuffled weights, another class, another picture, and the edges."""
     rows: list[tuple[str, ...]] = [("", *found.maps)]
     for step, maps in found.sanity.items():
         means = (number(sum(values) / len(values)) if values else "" for values in maps.values())
@@ -74,7 +74,7 @@ def flicker_rows(found: Evaluation) -> list[tuple[str, ...]]:
 
 
 def number(value: float) -> str:
-    """Three digits, with a minus of its own."""
+    """Three digits, with a typographic minus."""
     return f"{value:.3f}".replace("-", "−")
 
 

@@ -1,4 +1,4 @@
-"""What the figures of an evaluation allow to say, in plain words, and what they do not."""
+"""The conclusions from an evaluation in plain words, and their limits."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from ..metrics import METRICS
 from ..results import Evaluation
 
 FEW = 30
-"""Below this many pictures intervals are wide, and says so."""
+"""With fewer pictures, intervals are wide, and the conclusions say so."""
 LITTLE_CHANGE = 0.8
-"""A map that correlates more than this with itself under other weights or another class hardly depends on
-them."""
+"""A map with a higher correlation under other weights, or for another class, hardly depends on them."""
 
 
 def conclusions(found: Evaluation) -> list[str]:
@@ -55,7 +54,7 @@ def _against_reference(found: Evaluation, name: str) -> str:
     gap = found.difference("score_blur", name)
     title = METRICS["score_blur"].title
     if not gap.excludes_zero:
-        return f"{name} and {found.reference} are level in {title}: the interval of their difference holds 0."
+        return f"{name} and {found.reference} are equal in {title}: their difference's interval includes 0."
     word = "better" if gap.mean > 0 else "worse"
     return f"{name} is {word} than {found.reference} in {title} (by {abs(gap.mean):.3f})."
 
@@ -103,5 +102,5 @@ def _about_objects(found: Evaluation) -> list[str]:
         ]
     return [
         f"A guess at the centre finds the marked objects as well as {name} (pixel AUC {ours.mean:.2f}): "
-        "these pictures cannot tell."
+        "these pictures cannot tell them apart."
     ]
