@@ -1,4 +1,4 @@
-"""What a user says of a detector's head, over what was recognised."""
+"""Apply the user's description of a detector's head to what was recognised."""
 
 from __future__ import annotations
 
