@@ -75,7 +75,7 @@ def test_the_default_target_lies_where_the_user_stands(
 def test_inspect_shows_scales_taps_and_reasons(plain: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = outcome(capsys, "inspect", plain)
     assert code == 0
-    for text in ("input  1×3×64×64 NCHW", "32×32", "a1", "Relu", "last activated dominator", "not taken"):
+    for text in ("input  1×3×64×64 NCHW", "32×32", "a1", "Relu", "last activated dominator", "not chosen"):
         assert text in out
 
 

@@ -153,7 +153,7 @@ def test_control_c_prints_what_is_done_so_far(
         (["nowhere/"], "nowhere/: no such folder of pictures"),
         (["{photos}", "--count", "0"], "--count 0: at least 1"),
         (["{photos}", "--boxes", "{photos}/none.json"], "none.json: cannot be read"),
-        (["{photos}", "--html", "{photos}/0.png"], "no .html"),
+        (["{photos}", "--html", "{photos}/0.png"], "not an .html file"),
     ],
 )
 def test_mistakes_are_told_in_one_line(
