@@ -1,4 +1,4 @@
-"""Classes: what the scores of a network say about them, and which one a user means."""
+"""Classes: their probabilities from the scores of a network, and finding the class that a user names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Prediction:
-    """A class, and how likely the network finds it."""
+    """A class and its probability."""
 
     index: int
     label: str
@@ -43,10 +43,10 @@ def class_count(shape: Sequence[int | str | None]) -> int | None:
 
 
 def tells_classes(declared: Sequence[int | str | None], found: Array) -> bool:
-    """Whether the scores of one picture are of classes.
+    """Whether the scores of one picture are class scores.
 
     Args:
-        declared: The shape that the file gives its scores, empty where it gives none.
+        declared: The shape of the scores in the file; empty if it declares none.
         found: The scores, without the batch.
     """
     shape = declared[1:] if declared else found.shape
@@ -54,7 +54,7 @@ def tells_classes(declared: Sequence[int | str | None], found: Array) -> bool:
 
 
 def probabilities(scores: Array, scores_are: str) -> Array:
-    """The probabilities of all classes, 0…1: the softmax, or for a single logit, yes or no, the sigmoid.
+    """The probabilities of all classes, 0…1: the softmax, or the sigmoid for a single logit (yes or no).
 
     Args:
         scores: The scores of all classes, one-dimensional.
@@ -78,12 +78,12 @@ def probability(scores: Array, index: int, scores_are: str) -> float:
 
 
 def label_of(index: int, labels: Sequence[str]) -> str:
-    """The label of a class; its index as text where there is none."""
+    """The label of a class; its index as text if it has none."""
     return labels[index] if index < len(labels) else str(index)
 
 
 def top_classes(scores: Array, n: int, labels: Sequence[str], scores_are: str) -> tuple[Prediction, ...]:
-    """The `n` classes with the highest scores, the highest first; of equal scores the lower index first."""
+    """The `n` classes with the highest scores, highest first; with equal scores, the lower index first."""
     likely = probabilities(scores, scores_are)
     best = np.argsort(-scores, kind="stable")[:n]
     return tuple(Prediction(int(i), label_of(int(i), labels), float(likely[i])) for i in best)

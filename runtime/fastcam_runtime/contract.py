@@ -1,6 +1,6 @@
-"""What a grafted file promises: the names of its outputs, and the JSON in its metadata.
+"""The contract of a grafted file: the names of its outputs, and the JSON in its metadata.
 
-The exporter writes it and the runtime reads it; both take it from here.
+The exporter writes it and the runtime reads it; both import it from here.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ FASTCAM = "saliency_fastcam"
 NONCLASS = "saliency_nonclass"
 CLASS_INPUT = "saliency_class"
 CLASSES = "saliency_classes"
-"""The name of that input's dimension where one image may be explained for any number of classes at once."""
+"""The name of that input's dimension if one image may have any number of classes at once."""
 ARGMAX = -1
 """The value of `saliency_class` that means: the class with the highest score."""
 
 SCALE_PREFIX = "saliency_scale_"
 MAP_BYTES = "saliency_map_uint8"
 MAP_RGBA = "saliency_map_rgba"
-"""Outputs of `--map-output`, for programs without a drawing of their own; the runtime does not read them."""
+"""Outputs of `--map-output`, for programs that do not draw maps; the runtime does not read them."""
 
 OUTPUTS = ("saliency_map", "scales", "lovi", "cam", "fastcam", "nonclass")
-"""The words that `fastcam export --outputs` takes; `saliency_map` is the default."""
+"""The names that `fastcam export --outputs` takes; `saliency_map` is the default."""
 
 CLASS_OUTPUTS = ("cam", "fastcam", "nonclass")
 
@@ -54,7 +54,7 @@ def scale_output(k: int) -> str:
 
 
 def output_names(outputs: tuple[str, ...], scales: int) -> tuple[str, ...]:
-    """The names in the file of the asked `outputs` (words of `OUTPUTS`), in the contract's order."""
+    """The names in the file of `outputs` (names of `OUTPUTS`), in the contract's order."""
     names: list[str] = []
     for word in OUTPUTS:
         if word not in outputs:
@@ -68,7 +68,7 @@ def output_names(outputs: tuple[str, ...], scales: int) -> tuple[str, ...]:
 
 PLACEMENTS = ("centre", "corner")
 _LARGEST = 1e9
-"""Means are of 0…255 and deviations of that order: with these limits no quotient overflows a float32."""
+"""Limit of means and standard deviations, whose usual range is 0…255: no quotient overflows float32."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Preprocess:
     mean: tuple[float, ...] = (0.0, 0.0, 0.0)
     std: tuple[float, ...] = (1.0, 1.0, 1.0)
     pad: int | None = None
-    """The gray of letterbox bars, 0…255; None for bars of the mean colour."""
+    """The grey level of letterbox bars, 0…255; None for bars of the mean colour."""
     placement: str = "centre"
     """Where a letterboxed picture lies: `centre`, or `corner`, the upper left."""
 
@@ -125,7 +125,7 @@ RESIZE = ("stretch", "crop", "letterbox")
 
 @dataclass(frozen=True)
 class ImageInput:
-    """The picture's input: its name, `NCHW` or `NHWC`, and the size that a frame is brought to."""
+    """The picture's input: its name, `NCHW` or `NHWC`, and the size that frames are resized to."""
 
     name: str
     layout: str
@@ -136,7 +136,7 @@ class ImageInput:
 
 @dataclass(frozen=True)
 class FrameInput:
-    """The input of a file that prepares camera frames itself: uint8, height × width × channels, red first."""
+    """The input of a file that preprocesses frames itself: uint8, height × width × channels, red first."""
 
     name: str
     height: int
@@ -155,7 +155,7 @@ class TapInfo:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where values of the metadata came from, in words for a person; empty where the file does not say."""
+    """Where values of the metadata came from, as text for a person; empty if the file does not say."""
 
     preprocess: str = ""
     resize: str = ""
@@ -170,7 +170,7 @@ class Metadata:
     scores: str
     """The output that holds the class scores."""
     scores_are: str
-    """`logits`, or `probabilities` where the network ends in its own Softmax or Sigmoid."""
+    """`logits`, or `probabilities` if the network ends in a Softmax or Sigmoid."""
     taps: tuple[TapInfo, ...]
     outputs: tuple[str, ...]
     statistic: str = "smoe"
@@ -182,18 +182,18 @@ class Metadata:
     labels: tuple[str, ...] = ()
     source_sha256: str = ""
     approximation: str = ""
-    """What the maps leave out of the method to be cheaper, in words; empty if they are exact."""
+    """How cheaper maps approximate the method, as text; empty if they are exact."""
     prepared: str = ""
-    """The device that the file was laid out for: onnxruntime's release and the processor; empty for any."""
+    """The device that the file was prepared for: onnxruntime's release and the processor; empty for any."""
     frame: FrameInput | None = None
     """Set in a file that takes frames instead of the image input; `image` is then inside the graph."""
     version: int = FORMAT_VERSION
     provenance: Provenance = Provenance()
     detector: Head | None = None
-    """Where a detector's boxes and scores are and how they are coded; None for any other network."""
+    """Where a detector's boxes and scores are and how they are encoded; None for any other network."""
 
     def to_json(self) -> str:
-        """The text for the file. What only some files need is left out of the others."""
+        """The text for the file. Keys that only some files need are left out of the others."""
         fields = dataclasses.asdict(self)
         for key in ("detector", "frame"):
             if fields[key] is None:
@@ -218,8 +218,8 @@ class Metadata:
     def from_json(cls, text: str) -> Metadata:
         """Read what `to_json` wrote, and ignore the unknown keys of a newer writer.
 
-        A text with many labels takes a while to parse, and every session of a file has the same one: the last
-        few results are kept.
+        Parsing many labels takes a while, and every session of a file has the same text: the last few results
+        are cached.
         """
         try:
             if len(text) > MAX_METADATA:
@@ -254,6 +254,6 @@ class Metadata:
 
 
 def _build(kind: type, fields: Mapping[str, Any]) -> Any:
-    """Make the frozen dataclass `kind`, lists as tuples, unknown keys left out."""
+    """Build the frozen dataclass `kind`: lists become tuples, unknown keys are ignored."""
     known = {field.name for field in dataclasses.fields(kind)}
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items() if k in known})

@@ -26,17 +26,17 @@ class SinkError(FastcamError):
 
 
 class UnexpectedError(FastcamError):
-    """Something failed that no check foresaw: a mistake in this package, with the cause as `__cause__`."""
+    """An unexpected error: a bug in this package, with the cause as `__cause__`."""
 
 
 @contextmanager
 def guarded(name: str) -> Iterator[None]:
-    """Turn what no check foresaw into one line that names the file and asks for a report.
+    """Turn an unexpected error into one line that names the file and asks for a report.
 
-    Errors of the user and of the system pass as they are.
+    User errors and system errors are not changed.
 
     Args:
-        name: What is worked on, for the message.
+        name: The file, for the message.
 
     Raises:
         UnexpectedError: Any other error came out of the block.
@@ -50,7 +50,7 @@ def guarded(name: str) -> Iterator[None]:
     except Exception as error:
         what = f"{type(error).__name__}: {first_line(error)[:_LONGEST_REASON]}"
         raise UnexpectedError(
-            f"{name}: {what}; this is a mistake in fastcam, please report it with the file "
+            f"{name}: {what}; this is a bug in fastcam, please report it with the file "
             "(--debug shows the traceback)"
         ) from error
 
@@ -59,7 +59,7 @@ _LONGEST_REASON = 300
 
 
 def closest(name: str, candidates: Iterable[str], most: int = 3) -> str:
-    """The candidates most like `name`, as the end of an error message: `; closest: a, b` or nothing."""
+    """The candidates closest to `name`, as the end of an error message: `; closest: a, b`, or empty."""
     found = difflib.get_close_matches(name, list(candidates), n=most, cutoff=0.4)
     return f"; closest: {', '.join(map(printable, found))}" if found else ""
 

@@ -28,7 +28,7 @@ from .preprocess import IMAGE_TYPES, Preprocessor
 logger = logging.getLogger(__name__)
 
 _TENSORS = 3
-"""Input tensors in use at one time: one in the network, one waiting for it, one being filled."""
+"""Input tensors in use at the same time: one in the network, one queued, one being filled."""
 
 
 class Explainer:
@@ -46,7 +46,7 @@ class Explainer:
         cache: Keep the file as prepared for this device, for the next start; see `prepared.cache`.
 
     Raises:
-        ModelError: The file is missing, damaged, was never grafted or lacks one of `outputs`.
+        ModelError: The file is missing, damaged or not grafted, or lacks one of `outputs`.
 
     Example:
         >>> import cv2
@@ -76,7 +76,7 @@ class Explainer:
 
     @classmethod
     def of(cls, model: Model, outputs: Iterable[str] | None = None) -> Explainer:
-        """An explainer for a model that was read before."""
+        """An explainer for a model that is loaded already."""
         explainer = cls.__new__(cls)
         explainer._set_up(model, outputs)
         return explainer
@@ -114,7 +114,7 @@ class Explainer:
         self._scores_shape = scores.shape
         self._class_count: int | None = None
         self._indices: dict[int | str, int] = {}
-        """The classes asked for so far: a search through 1,000 labels is not repeated for every frame."""
+        """Cache of the requested classes: searching 1,000 labels for every frame would be slow."""
         count = class_count(scores.shape) if head is None else head.classes
         if count is not None:
             self._set_class_count(count)
@@ -128,12 +128,12 @@ class Explainer:
         """Explain the class with the highest score.
 
         Args:
-            frame: uint8, H×W×3 BGR as OpenCV reads it; H×W gray and H×W×4 BGRA are taken too.
+            frame: uint8, H×W×3 BGR as OpenCV reads it, H×W grey or H×W×4 BGRA.
         """
         return self.explain(frame)[0]
 
     def preprocess(self, frame: Image) -> InputTensor:
-        """The frame as the network's input, for `explain`. It is valid until this was called twice more."""
+        """The frame as the network's input, for `explain`. The second call from now overwrites it."""
         started = time.perf_counter()
         tensor, geometry = self._preprocessor(frame)
         return InputTensor(tensor, geometry, 1e3 * (time.perf_counter() - started))
@@ -144,18 +144,18 @@ class Explainer:
         classes: Sequence[int | str] | int | str | None = None,
         outputs: Sequence[str] | None = None,
     ) -> list[Explanation]:
-        """One explanation per class asked for.
+        """One explanation per requested class.
 
         Args:
-            frame: As in a plain call, or what `preprocess` made of it.
+            frame: As in a plain call, or the result of `preprocess`.
             classes: Indices, labels or unique parts of labels, or one of them; None for the class with the
                 highest score.
-            outputs: Words of `contract.OUTPUTS` for this frame only, `()` for none. Each new choice opens a
-                session of its own; the last few are kept.
+            outputs: Names of `contract.OUTPUTS` for this frame only, `()` for none. Each new combination
+                opens another session; the last few are kept.
 
         Raises:
             ClassError: No such class; nothing was run.
-            ModelError: Classes were asked for, but the file has no class maps.
+            ModelError: Classes were requested, but the file has no class maps.
         """
         wanted = self.outputs if outputs is None else tuple(outputs)
         if isinstance(classes, int | np.integer | str):
@@ -194,7 +194,7 @@ class Explainer:
         return index
 
     def _set_class_count(self, count: int) -> None:
-        """Set how many classes there are: from the file, or from a frame if the file leaves them free."""
+        """Set the number of classes: from the file, or from a frame if it is free in the file."""
         if count != self._class_count:
             self._class_count = count
             self._indices.clear()
@@ -216,8 +216,8 @@ class Explainer:
         if not takes.there:
             if classes is not None and not set(contract.CLASS_OUTPUTS).isdisjoint(wanted):
                 raise ModelError(
-                    f"{self.model.path}: no class can be chosen: its input {contract.CLASS_INPUT!r} is gone; "
-                    "a tool took it out of the exported file, so use that tool before the export"
+                    f"{self.model.path}: no class can be chosen: a tool removed the input "
+                    f"{contract.CLASS_INPUT!r} after the export; use that tool before the export"
                 )
             results = [self._item(names, self.model.run(session, names, feed))]
             return results * (1 if classes is None else len(classes))
@@ -237,7 +237,7 @@ class Explainer:
         return results
 
     def _item(self, names: Sequence[str], arrays: Sequence[Array], index: int = 0) -> dict[str, Array]:
-        """One item of a batch, by output. What does not depend on the class is there once."""
+        """One item of a batch, by output. Outputs that do not depend on the class have one item for all."""
         # Some detectors' rows come without a batch.
         whole = self._answers if self.metadata.detector is not None else ()
         return {
@@ -280,11 +280,11 @@ class Explainer:
 
 
 def _refuse_further_inputs(model: Model, session: ort.InferenceSession) -> None:
-    """Refuse a model with inputs that nothing can fill. Inputs with a default value are not in this list."""
+    """Refuse a model with further inputs. Inputs with a default value are not in this list."""
     known = (model.metadata.image.name, contract.CLASS_INPUT)
     others = [repr(value.name) for value in session.get_inputs() if value.name not in known]
     if others:
         raise ModelError(
-            f"{model.path}: cannot be fed {', '.join(others)}: only its picture {known[0]!r} is given to it; "
+            f"{model.path}: needs {', '.join(others)}, but only the picture {known[0]!r} can be fed; "
             "run it in a program of your own"
         )

@@ -1,4 +1,4 @@
-"""What is known of one frame: before the network saw it, and after."""
+"""The data of one frame: the network's input, and the explanation."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ DETECT = "detect"
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the network saw in one frame, and where.
+    """The result for one frame: scores, class and maps.
 
-    Maps are at the network's input size (the scales at their own): `geometry`, or `overlay`, brings them back
-    onto the frame.
+    Maps have the network's input size (the scales have their own): `geometry`, or `overlay`, transfers them
+    to the frame.
     """
 
     logits: Array
-    """The scores of all classes as the network gives them, one-dimensional; without class scores, as in a
-    segmentation, what it gives in its own shape."""
+    """The raw scores of all classes, one-dimensional; without class scores, as in a segmentation, the raw
+    output in its own shape."""
     index: int | None
-    """The class explained: the one asked for, else that with the highest score; None without class scores."""
+    """The explained class: as requested, else that with the highest score; None without class scores."""
     label: str
     """Its label, or its index as text in a file without labels; empty without class scores."""
     score: float | None
@@ -33,7 +33,7 @@ class Explanation:
     maps: Mapping[str, Array]
     """By output name (`saliency_map`, …): H×W float32 in 0…1; `saliency_lovi` is H×W×3 uint8 RGB."""
     timings: Mapping[str, float]
-    """Milliseconds by stage: `preprocess`, `inference`; of several classes, each one's share."""
+    """Milliseconds by stage: `preprocess`, `inference`; with several classes, the share of each."""
     geometry: Geometry
     labels: tuple[str, ...] = field(default=(), repr=False)
     """The labels of all classes; empty in a file without."""
@@ -43,9 +43,9 @@ class Explanation:
     """What a detector found, best first; empty for any other network."""
 
     def top(self, n: int = 5) -> tuple[Prediction, ...]:
-        """The `n` classes with the highest scores, the highest first; empty without class scores.
+        """The `n` classes with the highest scores, highest first; empty without class scores.
 
-        Those of a detector are the classes that it found, each with its best score.
+        For a detector, these are the detected classes, each with its best score.
         """
         if self.detections:
             best = {found.index: found for found in reversed(self.detections)}
@@ -63,4 +63,4 @@ class InputTensor:
     values: Array
     geometry: Geometry
     milliseconds: float
-    """What it took."""
+    """The time that preprocessing took."""

@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 """Maps and tensors of any element type."""
 
 Image = npt.NDArray[np.uint8]
-"""A picture as OpenCV keeps it: height × width × 3, blue-green-red, 0…255."""
+"""A picture as in OpenCV: height × width × 3, blue-green-red, 0…255."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Rect:
 
 @dataclass(frozen=True)
 class Geometry:
-    """How a frame was laid on the input: the pixels in `seen` went to the pixels in `placed`.
+    """How a frame was placed in the input: the pixels in `seen` were resized to the pixels in `placed`.
 
-    `seen` is a rectangle of the frame and `placed` one of the input, so that a map at the input's size is
-    brought back by cutting out `placed` and resizing it to `seen`.
+    `seen` is a rectangle of the frame and `placed` one of the input. To transfer a map at the input's size to
+    the frame, crop `placed` and resize it to `seen`.
     """
 
     frame: tuple[int, int]
@@ -51,9 +51,9 @@ class Geometry:
     def lay(
         cls, frame: tuple[int, int], size: tuple[int, int], resize: str, placement: str = "centre"
     ) -> Geometry:
-        """Lay a frame on an input of `size` by `stretch`, `crop` (its centre) or `letterbox` (with bars).
+        """Place a frame in an input of `size` by `stretch`, `crop` (its centre) or `letterbox` (with bars).
 
-        A letterboxed frame lies in the `centre`, or in the upper left `corner`.
+        A letterboxed frame is in the `centre`, or in the upper left `corner`.
         """
         (h, w), (height, width) = frame, size
         seen, placed = Rect(0, 0, w, h), Rect(0, 0, width, height)
@@ -66,13 +66,13 @@ class Geometry:
         return cls(frame, size, seen, placed)
 
     def undo(self, image: Array) -> Array:
-        """The part of a map that shows the frame, at the map's own resolution (a view where sizes match)."""
+        """The part of a map that shows the frame, at the map's own resolution (a view if the sizes match)."""
         if image.shape[:2] != self.input:
             image = cv2.resize(image, self.input[::-1], interpolation=cv2.INTER_LINEAR)
         return self.placed.of(image)
 
     def to_frame(self, boxes: Array) -> Array:
-        """Boxes [M,4] (left, top, right, bottom) in pixels of the input as pixels of the frame, cut to it."""
+        """Boxes [M,4] (left, top, right, bottom) from pixels of the input to the frame's, clipped to it."""
         scale = np.array([self.seen.width / self.placed.width, self.seen.height / self.placed.height] * 2)
         placed = np.array([self.placed.x, self.placed.y] * 2)
         moved = (boxes - placed) * scale + np.array([self.seen.x, self.seen.y] * 2)
@@ -82,7 +82,7 @@ class Geometry:
 
 
 def _fit(shape: tuple[int, int], room: tuple[int, int]) -> tuple[int, int]:
-    """The largest height and width in the proportions of `shape` inside `room`."""
+    """The largest height and width inside `room` with the aspect ratio of `shape`."""
     (h, w), (height, width) = shape, room
     scale = min(height / h, width / w)
     return max(1, min(height, round(h * scale))), max(1, min(width, round(w * scale)))

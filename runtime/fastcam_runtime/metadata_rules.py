@@ -1,7 +1,7 @@
-"""What each key of a grafted file's metadata may hold: one row per key, as in docs/metadata.schema.json.
+"""Valid values for each key of a grafted file's metadata: one row per key, as in docs/metadata.schema.json.
 
 The runtime has no JSON Schema validator, and a file may come from anybody: every value is checked here, by
-type and range, before anything is made of it. A key without a row is left to its own reader.
+type and range, before it is used. A key without a row is checked by the code that reads it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .limits import MAX_DIMENSION, MAX_LABEL, MAX_LABELS, MAX_NAME, MAX_SIDE, MA
 from .text import shown
 
 Rule = Callable[[Any], "str | None"]
-"""Says what a value should be, or None if it is that."""
+"""Returns a description of the valid values, or None if the value is valid."""
 
 
 def text(longest: int, shortest: int = 0, pattern: str = "") -> Rule:
@@ -71,7 +71,7 @@ def some(least: int, most: int) -> Rule:
 
 
 def different(least: int, most: int) -> Rule:
-    """The same, of texts that are all different."""
+    """A list like `some`, of items that are all different."""
     listed = some(least, most)
     return lambda value: (
         listed(value) or (None if len(set(map(repr, value))) == len(value) else "a list without repeats")
@@ -84,7 +84,7 @@ def fields(value: Any) -> str | None:
 
 
 def or_null(rule: Rule) -> Rule:
-    """What `rule` says, or null."""
+    """A value that `rule` accepts, or null."""
     return lambda value: None if value is None else rule(value)
 
 
@@ -208,7 +208,7 @@ def _walk(row: str, place: str, value: Any) -> Iterator[tuple[str, str, Any]]:
 
 
 def _describe(value: Any) -> str:
-    """A value in a message: its size where that is what may be wrong."""
+    """A value in a message: the size of a list or a long text, else the value."""
     if isinstance(value, str) and len(value) > MAX_LABEL:
         return f"a text of {len(value)} characters"
     return f"a list of {len(value)}" if isinstance(value, list) else shown(value)

@@ -23,10 +23,10 @@ IMAGE_TYPES: dict[str, npt.DTypeLike] = {
 
 
 class Preprocessor:
-    """Turns uint8 frames into input tensors, in buffers that are reused from frame to frame.
+    """Turns uint8 frames into input tensors, in buffers that are reused.
 
-    The values are `(x − mean) / std`, looked up in a table of 256 entries per channel: exact, and one pass.
-    Letterbox bars are 0, the value of the mean colour, unless the preprocessing names a gray for them.
+    The values are `(x − mean) / std`, looked up in a table of 256 entries per channel: exact, in one pass.
+    Letterbox bars are 0, the value of the mean colour, unless the preprocessing has a grey level for them.
 
     Args:
         image: Name, layout and size of the input.
@@ -34,7 +34,7 @@ class Preprocessor:
         resize: `stretch`, `crop` or `letterbox`.
         dtype: Element type of the input, one of `IMAGE_TYPES`.
         batch: First dimension of the tensor; the frame goes to item 0.
-        tensors: How many buffers take turns, so that the network can read one while the next is filled.
+        tensors: The number of buffers, used in turn: the network reads one while the next is filled.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class Preprocessor:
         seen, placed = self._geometry.seen, self._geometry.placed
         self._shrink = _Shrink((seen.height, seen.width, *shape[2:]), (placed.height, placed.width))
         self._shape = shape
-        # New buffers: the old ones hold pixels where bars may be now, and the network may still read them.
+        # New buffers: old ones hold pixels where bars may be now, and the network may still read them.
         self._tensors = deque(map(self._bars, self._tensors))
 
     def _bars(self, tensor: Array) -> Array:
-        """A new tensor like this one, all of it bars."""
+        """A new tensor like this one, filled with the value of the bars."""
         empty = np.zeros_like(tensor)
         if self._pad is not None:
             colour = self._tables[:, self._pad].view(tensor.dtype)
@@ -110,14 +110,14 @@ def _tables(preprocess: Preprocess, dtype: np.dtype[Any]) -> Array:
 
 
 class _Shrink:
-    """Resizes pictures of one shape: each side halved by averaging while twice too large, then bilinear.
+    """Resizes pictures of one shape: halves sides by averaging while at least twice too large, then bilinear.
 
-    The averaging keeps fine texture from aliasing, at a tenth of the time of one `INTER_AREA` to the end.
-    An odd side is averaged with parts of pixels, which is slower.
+    The averaging avoids aliasing of fine texture, in a tenth of the time of a single `INTER_AREA`.
+    An odd side is averaged with fractions of pixels, which is slower.
 
     Args:
         shape: H×W or H×W×C of the pictures.
-        size: Height and width to end with.
+        size: Height and width of the result.
     """
 
     def __init__(self, shape: tuple[int, ...], size: tuple[int, int]) -> None:

@@ -1,4 +1,4 @@
-"""Where the network looks, as boxes and outlines: the strongest part of a map, in the pixels of its frame."""
+"""Regions: boxes and outlines of the strongest part of a map, in pixels of its frame."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Region:
 
 
 def regions(saliency: Array, share: float = SHARE, geometry: Geometry | None = None) -> tuple[Region, ...]:
-    """The connected regions that the strongest pixels of a map form, the one with the largest share first.
+    """The connected regions of the strongest pixels of a map, the region with the largest share first.
 
-    Pixels as strong as the weakest one of the `share` belong to it too, the minimum of the map never does: a
-    constant map has no region. Specks of less than 2 % of the strong pixels are left out.
+    Pixels that equal the weakest pixel of the `share` are included, the minimum of the map never is: a
+    constant map has no region. Regions with less than 2 % of the strong pixels are left out.
 
     Args:
         saliency: A map of an `Explanation`, H×W.
@@ -74,7 +74,7 @@ def share_inside(
     Args:
         saliency: A map of an `Explanation`, H×W.
         box: Left, top, width and height, in the pixels of the frame, or of the map without `geometry`.
-        geometry: `explanation.geometry`. The sum is of what the network saw of the frame.
+        geometry: `explanation.geometry`. The sum covers only the part of the frame that the network saw.
     """
     part, geometry = _seen(saliency, geometry)
     total = float(part.sum(dtype=np.float64))

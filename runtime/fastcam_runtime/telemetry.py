@@ -15,8 +15,8 @@ VARIABLE = "ORT_DISABLE_TELEMETRY"
 def switch_off() -> None:
     """Disable telemetry for this process and those that it starts.
 
-    The variable has to be set before onnxruntime is imported: its environment starts the reporting. Where a
-    program imported onnxruntime first, the call stops further events.
+    The variable must be set before onnxruntime is imported, because the import starts the reporting. If a
+    program has imported onnxruntime first, the call stops further events.
     """
     if os.environ.setdefault(VARIABLE, "1") in ("", "0"):
         return

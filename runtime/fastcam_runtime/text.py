@@ -1,4 +1,4 @@
-"""Tables for the terminal, numbers in sentences, and text from a file, which may hold anything."""
+"""Tables for the terminal, numbers in sentences, and safe printing of text from files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_LINE = 2_000
 
 
 def printable(text: str, most: int = _LONGEST) -> str:
-    """A text from a file as a terminal can take it: one line, control characters escaped, long ones cut.
+    """A text from a file, safe for a terminal: one line, control characters escaped, long texts shortened.
 
     Example:
         >>> printable("tab\\x1b[31mby cat\\n"), printable("a" * 10, most=4)
@@ -29,12 +29,12 @@ def printable(text: str, most: int = _LONGEST) -> str:
 
 
 def shown(value: Any) -> str:
-    """The same for any value, as a message names it: texts in quotes."""
+    """Any value as `printable`, for a message: texts in quotes."""
     return printable(repr(value if not isinstance(value, str) else value[:_LONGEST]))
 
 
 def one_line(text: str) -> str:
-    """A whole message on one line, whatever the names in it hold."""
+    """A whole message on one line, even if a name in it has line breaks."""
     return printable(text, _LONGEST_LINE)
 
 
@@ -44,7 +44,7 @@ def many_lines(text: str) -> str:
 
 
 def format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns of equal width: the first to the left, the others to the right.
+    """Aligned columns: the first left-aligned, the others right-aligned.
 
     Example:
         >>> print(format_table(["ms", "p50"], [["overlay", "1.25"]]))
@@ -61,7 +61,7 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def left_table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns of equal width, all of them to the left; the first row is the head.
+    """Aligned columns, all left-aligned; the first row is the header.
 
     Example:
         >>> print(left_table([["scale", "tensor"], ["1", "relu"]]))

@@ -11,7 +11,7 @@ from ..errors import FastcamError, closest
 
 MODEL_HELP = "file.onnx, torchvision:NAME, timm:NAME, or package.module:factory"
 _OPTION = re.compile(r"--?[A-Za-z]")
-"""How an option begins; `-1` is a number."""
+"""The start of an option; `-1` is a number."""
 _NEGATIVE = re.compile(r"-[\d.]")
 
 

@@ -31,7 +31,7 @@ _WHICH = {"plain": ", without its maps", "grafted": ", with its maps"}
 _COLUMNS = ("avg", "p50", "p90", "p95", "p99", "min", "max")
 
 _EXAMPLES = """\
-Without --baseline the file is compared with itself, its maps taken out.
+Without --baseline the file is compared with itself without its maps.
 
 examples:
   fastcam bench model-fastcam.onnx --threads 1
@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> None:
         "bench",
         allow_abbrev=False,
         help="what the maps cost on this machine",
-        description="Measure a model, and what its maps cost: each round runs it with them and without.",
+        description="Measure a model and the cost of its maps: each round runs it with and without them.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -76,14 +76,14 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the samples to FILE, a line for each")
     parser.add_argument(
-        "--profile", action="store_true", help="the time per operator too, of the maps and of the network"
+        "--profile", action="store_true", help="also show the time per operator, of maps and network"
     )
     parser.add_argument(
         "--compare",
         type=Path,
         nargs=2,
         metavar=("A.json", "B.json"),
-        help="two earlier results side by side; nothing is run",
+        help="compare two earlier results; nothing is run",
     )
 
 
@@ -212,5 +212,5 @@ def _cost(difference: Mapping[str, Any], rounds: int, frames: int) -> str:
         f"half of all rounds {first:+.3f} to {third:+.3f}"
     )
     if low <= 0 <= high:
-        text += "\nthe difference is within the noise; a longer run may tell more: --rounds N"
+        text += "\nthe difference is within the noise; try a longer run: --rounds N"
     return text

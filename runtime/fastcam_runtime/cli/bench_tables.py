@@ -1,4 +1,4 @@
-"""The further tables of `fastcam bench`: operators, comparisons, CSV."""
+"""The other tables of `fastcam bench`: operators, comparisons, CSV."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def format_operators(times: Sequence[OperatorTime]) -> str:
         spent = sum(time.milliseconds for time in own)
         rows.append([part, "all", f"{sum(t.nodes for t in own)}", f"{spent:.3f}", _share(spent, whole)])
     table = format_table(["part", "operator", "nodes", "ms", "share"], rows)
-    return f"{table}\nwhile onnxruntime profiles, which slows small nodes down; layout: conversions for both"
+    return f"{table}\nprofiling slows down small nodes; layout: conversions for both"
 
 
 def format_comparison(before: Path, after: Path) -> str:
@@ -57,14 +57,14 @@ def format_comparison(before: Path, after: Path) -> str:
         cost = report.get("difference_ms")
         if cost:
             lines.append(f"{path}: maps cost {cost['median']:+.3f} ms ({cost['percent']:+.1f} %)")
-    lines.append("two runs are not paired: what else the machine did counts; CPU time is changed least by it")
+    lines.append("two runs are not paired: other load on the machine adds noise, least of all to CPU time")
     for name, (first, second) in differing_settings(*reports).items():
         lines.append(f"{name}: {first} → {second}")
     return "\n".join(lines)
 
 
 def write_csv(path: Path, report: Mapping[str, Any]) -> None:
-    """Write all samples, a line per round and variant; whole or not at all."""
+    """Write all samples atomically, one line per round and variant."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["variant", "round", "wall_ms", "cpu_ms"])

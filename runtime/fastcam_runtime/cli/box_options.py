@@ -26,7 +26,7 @@ def add_box_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=Threshold.iou,
         metavar="I",
-        help="of boxes of one class that overlap more, keep the best (%(default)s)",
+        help="if boxes of one class overlap more, keep only the best (%(default)s)",
     )
     boxes.add_argument("--classes", metavar="NAMES", help="only boxes of these classes, e.g. person,dog")
 
@@ -44,15 +44,13 @@ def only_classes(threshold: Threshold, names: str | None, explainer: Explainer) 
     """The threshold for the named classes only; None names all.
 
     Raises:
-        FastcamError: The model is no detector.
+        FastcamError: The model is not a detector.
         ClassError: There is no such class.
     """
     if names is None:
         return threshold
     head = explainer.metadata.detector
     if head is None:
-        raise FastcamError(
-            f"--classes needs a detector; no detector's head is known in {explainer.model.path}"
-        )
+        raise FastcamError(f"--classes needs a detector; {explainer.model.path} has no known detector's head")
     wanted = tuple(find_class(name, explainer.labels, head.classes) for name in names.split(","))
     return replace(threshold, classes=wanted)

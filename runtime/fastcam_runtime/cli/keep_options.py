@@ -1,4 +1,4 @@
-"""The options of `fastcam run` about what is kept on the disk while it runs."""
+"""The options of `fastcam run` for files that it keeps on the disk."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MEGABYTES = 500
 
 
 def add_keep_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options as a group of their own."""
-    keep = parser.add_argument_group("what is kept", "evidence, and recordings of the live page")
+    """Add the options in their own group."""
+    keep = parser.add_argument_group("kept files", "evidence, and recordings of the live page")
     keep.add_argument(
         "--keep-when",
         action="append",
         default=[],
         metavar="RULE",
-        help="keep frame, maps, overlay and a manifest as evidence when a rule holds, any number of them: "
+        help="keep frame, maps, overlay and a manifest as evidence when a rule holds; may be repeated: "
         + ", ".join(f"'{rule}'" for rule in EXAMPLES),
     )
     keep.add_argument(
@@ -52,6 +52,6 @@ def keep_rules(args: argparse.Namespace) -> list[Rule]:
     """The rules for evidence.
 
     Raises:
-        FastcamError: One is not a rule.
+        FastcamError: A text is not a rule.
     """
     return [parse_rule(text) for text in args.keep_when]

@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        # A folder without permission, a name that is too long: found wherever a path is first used.
+        # For example a folder without permission, or a name that is too long.
         where = f"{printable(str(error.filename))}: " if error.filename else ""
         if debug:
             traceback.print_exc()
@@ -78,8 +78,8 @@ def entry() -> NoReturn:
     code = main()
     if not is_hanging():
         sys.exit(code)
-    # Python's own exit would unload OpenCV under the thread that is still inside it, and abort. All sinks and
-    # reports are closed by now: what is left is to flush the streams.
+    # Python's own exit would unload OpenCV while a thread is still inside it, and abort. All sinks and
+    # reports are closed by now; only the streams have to be flushed.
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
@@ -139,14 +139,14 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
 
 
 class _OneLine(logging.Formatter):
-    """Keeps a message on one line: it may hold names from a file."""
+    """Formats a message on one line: names from a file may have line breaks."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return one_line(super().formatMessage(record))
 
 
 class _Version(argparse.Action):
-    """Tells the version, and whether there are compiled kernels: without them maps take longer."""
+    """Prints the version, and whether there are compiled kernels: without them maps are slower."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         print(f"fastcam {package_version() or '(not installed)'}\n{native.status()}")

@@ -1,4 +1,4 @@
-"""The files that a command writes: never over what it reads, and whole or not at all."""
+"""The files that a command writes: atomically, and never over its inputs."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Pat
             raise SinkError(f"{output}: named twice as an output")
         seen.add(place)
         if not uri and _replaces(path, read):
-            what = "holds what is read" if path.is_dir() else "is read"
-            raise SinkError(f"{output}: {what} in this run; name another output")
+            what = "holds inputs" if path.is_dir() else "is an input"
+            raise SinkError(f"{output}: {what} of this run; name another output")
 
 
 def _replaces(output: Path, read: Iterable[Path]) -> bool:

@@ -119,7 +119,7 @@ def add_parser(commands: Any) -> None:
         type=float,
         default=LoopOptions.smooth,
         metavar="S",
-        help=f"share of the past in the maps of videos and cameras, 0…<1 ({LoopOptions.smooth})",
+        help=f"temporal smoothing: weight of earlier maps, 0…<1 ({LoopOptions.smooth})",
     )
     show.add_argument(
         "--caption",
@@ -140,8 +140,8 @@ def add_parser(commands: Any) -> None:
     frames.add_argument(
         "--fps",
         type=float,
-        help="frame rate asked of a camera; if it is faster, frames are dropped; "
-        f"photos per second ({PICTURES_PER_SECOND:g} on a screen, {_PHOTOS_FPS:g} in a recording)",
+        help="requested frame rate of a camera; excess frames are dropped; "
+        f"or photos per second ({PICTURES_PER_SECOND:g} on a screen, {_PHOTOS_FPS:g} in a recording)",
     )
     frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="mirror the frames")
     frames.add_argument("--loop", action="store_true", help="start a file again at its end")
@@ -174,7 +174,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the loop as asked; prints the figures at the end."""
+    """Run the loop and print the figures at the end."""
     refuse_below_one(args, "every", "frames")
     if args.class_choice is not None and not args.class_choice.strip():
         raise FastcamError("--class is empty; give a name or an index, or leave it out")
@@ -220,7 +220,7 @@ def run(args: argparse.Namespace) -> int:
     outputs = args.outputs or [_default_output()]
     tell_leftovers(outputs, kept.path)
     watched = any(map(is_interactive, outputs))
-    # If a sink cannot be opened, what was opened before it is closed. Otherwise the loop closes everything.
+    # If a sink cannot be opened, those opened before are closed. Otherwise the loop closes everything.
     with ExitStack() as opened:
         source = opened.enter_context(
             interruptible(
@@ -291,7 +291,7 @@ def stopped_by_signals(controls: Controls) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         for taken in signals:
             signal.signal(taken, signal.SIG_DFL if taken == signal.SIGINT else signal.SIG_IGN)
-        # In a thread of its own: the interrupted thread may hold a lock that `request_stop` needs.
+        # In its own thread: the interrupted thread may hold a lock that `request_stop` needs (deadlock).
         threading.Thread(target=controls.request_stop, name="fastcam stop", daemon=True).start()
 
     with handled(stop) as signals:

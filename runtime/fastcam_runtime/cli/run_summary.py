@@ -1,4 +1,4 @@
-"""What `fastcam run` tells at its end: the file of figures, and a line or a table for the terminal."""
+"""The end of `fastcam run`: the JSON file of figures, and a line or a table for the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tell_run(args: argparse.Namespace, report: RunReport, *, whole: bool) -> Non
     Args:
         args: The options.
         report: The figures.
-        whole: The run did not end with an error.
+        whole: Whether the run ended without an error.
     """
     # The file comes first: printing fails if the reader of the terminal output has gone.
     if args.json is not None:

@@ -17,8 +17,8 @@ from ..web.site import check_model, write_site
 logger = logging.getLogger(__name__)
 
 _EXAMPLES = """\
-The page runs the network on the phone itself; no picture leaves it. It works from any static server, and
-after the first visit without a network. Browsers give a camera to https pages and to localhost only.
+The page runs the network on the phone itself; no picture leaves it. Any static server can host it, and it
+works offline after the first visit. Browsers allow camera access only on https pages and on localhost.
 
 examples:
   fastcam web model-fastcam.onnx site/

@@ -1,4 +1,4 @@
-"""The codings of boxes: from what a network gives to left, top, right, bottom in pixels of its input."""
+"""Box decoders: from a network's values to left, top, right, bottom in pixels of its input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Size = tuple[int, int]
 """Height and width of the network's input."""
 
 _LARGEST_EXPONENT = 20.0
-"""e to this power is larger than any picture; beyond it float32 overflows."""
+"""Upper limit of exponents: e to this power is larger than any picture, and float32 does not overflow."""
 
 
 def decode_boxes(head: Head, raw: Array, rows: Array, size: Size) -> Array:
@@ -23,7 +23,7 @@ def decode_boxes(head: Head, raw: Array, rows: Array, size: Size) -> Array:
 
     Args:
         head: The head.
-        raw: What the network gives for them, [M,4] (or [M,4·bins]).
+        raw: The network's values for the boxes, [M,4] (or [M,4·bins]).
         rows: Their row numbers, int64 [M].
         size: Height and width of the input.
     """

@@ -15,7 +15,7 @@ from .head import Head
 
 @dataclass(frozen=True)
 class Candidates:
-    """Rows whose score is high enough, in the order of the rows."""
+    """Rows whose score is high enough, in row order."""
 
     rows: Array
     """int64 [M]."""
@@ -31,7 +31,7 @@ def find_candidates(head: Head, outputs: Mapping[str, Array], size: Size, least:
     """The rows that score at least `least`, decoded.
 
     Args:
-        head: What the file says of its head.
+        head: The head, from the file's metadata.
         outputs: The head's outputs for one picture, without the batch dimension.
         size: Height and width of the network's input.
         least: The lowest score.
@@ -116,7 +116,7 @@ def _gather(
 
 
 def _end_to_end(head: Head, outputs: Mapping[str, Array], size: Size, least: float) -> Candidates:
-    """Rows of box, score and class, as a network with its own NMS gives them."""
+    """Rows of box, score and class, from a network with its own NMS."""
     rows = outputs[head.boxes[0]].reshape(-1, outputs[head.boxes[0]].shape[-1])
     scores = _probabilities(
         rows[:, head.score_at].astype(np.float32), head.activation, "scores", head.boxes[0]
@@ -138,7 +138,7 @@ def _probabilities(values: Array, activation: str, what: str, output: str) -> Ar
 
 
 _ROUNDING = 1e-3
-"""Half-precision and quantised networks leave 0…1 by this much."""
+"""Tolerance around 0…1 for half-precision and quantised networks."""
 
 
 def _softmax(best: Array, rows: Array) -> Array:

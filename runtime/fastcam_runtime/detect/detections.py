@@ -1,4 +1,4 @@
-"""What a detector found in a frame, and the choice of what counts."""
+"""The detections of a frame, and the threshold that selects them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .head import Head
 from .nms import keep_best
 
 MOST = 300
-"""Boxes of a frame at most."""
+"""Most boxes per frame."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Detection:
     index: int
     """Its class."""
     row: int
-    """The row of the head that it came from; what `saliency_box` takes."""
+    """The row of the head that it came from, as the input `saliency_box` takes it."""
 
     def contains(self, x: float, y: float) -> bool:
         """Whether a point of the frame is inside the box."""
@@ -44,12 +44,12 @@ class Detection:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Which detections count."""
+    """Which detections to keep."""
 
     score: float = 0.25
     """The lowest score."""
     iou: float = 0.45
-    """Of two boxes of one class that overlap more, as intersection over union, the better one is kept."""
+    """If two boxes of one class overlap more (intersection over union), only the better one is kept."""
     classes: tuple[int, ...] = ()
     """Only these classes; empty for all."""
 
@@ -72,9 +72,9 @@ def detect(
     Args:
         head: The head.
         outputs: Its outputs for this frame, without the batch dimension.
-        geometry: How the frame was laid on the input.
-        labels: The names of the classes; a class without one is called by its number.
-        threshold: What counts.
+        geometry: How the frame was placed in the input.
+        labels: The names of the classes; a class without a name is called by its number.
+        threshold: Which detections to keep.
 
     Raises:
         ModelError: The outputs do not fit the head.
@@ -106,13 +106,13 @@ def _of_classes(found: Candidates, classes: Sequence[int]) -> Candidates:
 
 
 def _check_place(found: Candidates, size: tuple[int, int], head: Head) -> None:
-    """Refuse boxes that are not in the picture: they are decoded in a wrong way."""
+    """Refuse boxes outside the picture: they were decoded the wrong way."""
     if not len(found.rows):
         return
     x, y = (found.boxes[:, k] + found.boxes[:, k + 2] for k in (0, 1))
     inside = (x > -size[1]) & (x < 3 * size[1]) & (y > -size[0]) & (y < 3 * size[0])
     if not np.isfinite(found.boxes).all() or not inside.any():
         raise ModelError(
-            f"the detector's boxes in '{head.boxes[0]}' are outside the picture, so '{head.decode}' "
-            f"({head.unit}) is not how they are coded: export the file again with --head"
+            f"the detector's boxes in '{head.boxes[0]}' are outside the picture when decoded as "
+            f"'{head.decode}' ({head.unit}): export the file again with --head"
         )

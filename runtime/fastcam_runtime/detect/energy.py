@@ -13,15 +13,15 @@ from .detections import Detection
 def energy_inside(saliency: Array, geometry: Geometry, detections: Sequence[Detection]) -> list[float]:
     """For each detection, the share of the map's sum over the frame that lies in its box, 0…1.
 
-    Pixels of the map that a box cuts count by the part that is inside. A map of zeros gives 0.
+    A pixel on the edge of a box counts by the part that is inside. A map of zeros gives 0.
 
     Args:
         saliency: A map at the input's size, H×W.
-        geometry: How the frame was laid on the input.
-        detections: What was found in the frame.
+        geometry: How the frame was placed in the input.
+        detections: The detections in the frame.
     """
     part = geometry.undo(saliency)
-    # Sums over all rectangles from the upper left: four of them tell the sum of any box.
+    # An integral image: four values give the sum of any box.
     sums = np.pad(np.cumsum(np.cumsum(part, axis=0, dtype=np.float64), axis=1), ((1, 0), (1, 0)))
     total = sums[-1, -1]
     if total <= 0:
@@ -40,7 +40,7 @@ def energy_inside(saliency: Array, geometry: Geometry, detections: Sequence[Dete
 
 
 def _at(sums: Array, y: float, x: float) -> float:
-    """The sums between whole pixels, which are bilinear there."""
+    """The integral image at fractional positions, where it is bilinear."""
     row, column = min(int(y), len(sums) - 2), min(int(x), sums.shape[1] - 2)
     down, right = y - row, x - column
     upper, lower = sums[row, column : column + 2], sums[row + 1, column : column + 2]

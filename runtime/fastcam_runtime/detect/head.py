@@ -1,8 +1,8 @@
 """The head of a one-stage detector, as the file's metadata describes it.
 
-The exporter recognises it and writes it down; the runtime decodes with it. A head gives one row per anchor:
-a box, a score per class, and with some families an objectness. The rows run through the cells of one grid
-per stride, from the finest grid to the coarsest.
+The exporter recognises and describes it; the runtime decodes with the description. A head gives one row per
+anchor: a box, a score per class, and in some families an objectness. The rows follow the cells of
+one grid per stride, from the finest grid to the coarsest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import ModelError, closest
 
 LAYOUTS = ("rows", "columns", "grid", "end_to_end")
-"""`rows` N×A×V, `columns` N×V×A, `grid` N×V×h×w per stride, `end_to_end` N×D×6 after an NMS of its own."""
+"""`rows` N×A×V, `columns` N×V×A, `grid` N×V×h×w per stride, `end_to_end` N×D×6 after its own NMS."""
 
 DECODINGS = (
     "xyxy",
@@ -28,16 +28,16 @@ DECODINGS = (
     "priors",
     "tanh",
 )
-"""How a box is coded; see `decode`."""
+"""How a box is encoded; see `decode`."""
 
 UNITS = ("pixels", "fraction")
-"""Decoded boxes count pixels of the network's input, or parts of its width and height."""
+"""Decoded boxes are in pixels of the network's input, or in fractions of its width and height."""
 
 ACTIVATIONS = ("none", "sigmoid", "softmax")
-"""What the head's scores still need to be probabilities."""
+"""The function that turns the head's scores into probabilities."""
 
 ORDERS = ("cells", "anchors")
-"""Whether the anchors of one cell stand together (h, w, k), or those of one kind (k, h, w)."""
+"""The order of the rows: by cell and then anchor (h, w, k), or by anchor and then cell (k, h, w)."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Grid:
     height: int
     width: int
     stride: float
-    """Pixels of the network's input from cell to cell."""
+    """Distance between cells, in pixels of the network's input."""
     per_cell: int = 1
     """Anchors in each cell."""
 
@@ -58,7 +58,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Head:
-    """Where a detector's boxes and scores are, and what they still need.
+    """Where a detector's boxes and scores are, and how to decode them.
 
     `boxes`, `scores` and `objectness` name outputs: one for all rows, or one per grid. `*_at` is the first
     of their values in a row.
@@ -70,7 +70,7 @@ class Head:
     scores: tuple[str, ...]
     objectness: tuple[str, ...] = ()
     grids: tuple[Grid, ...] = ()
-    """From fine to coarse; empty where the rows belong to no cells."""
+    """From fine to coarse; empty if the rows do not belong to cells."""
     box_at: int = 0
     score_at: int = 5
     objectness_at: int = 4
@@ -88,10 +88,10 @@ class Head:
     anchors: tuple[tuple[float, ...], ...] = ()
     """Width, height, width, height… of the anchors of a cell, for each grid, in pixels."""
     variances: tuple[float, float] = (0.1, 0.2)
-    """Of `priors`: what the offsets and the logarithms of the sizes are multiplied by."""
+    """For `priors`: the factors of the offsets and of the logarithms of the sizes."""
     family: str = ""
     why: str = ""
-    """How it was recognised, in words."""
+    """How it was recognised, as text."""
 
     def __post_init__(self) -> None:
         for field, known in (
@@ -126,7 +126,7 @@ class Head:
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Head:
-        """Read what `dataclasses.asdict` gave; keys of a newer writer are passed over."""
+        """Read the result of `dataclasses.asdict`; unknown keys of a newer writer are ignored."""
         known = {field.name for field in dataclasses.fields(cls)}
         values = {key: _tuples(value) for key, value in fields.items() if key in known}
         sides = {field.name for field in dataclasses.fields(Grid)}

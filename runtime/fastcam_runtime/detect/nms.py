@@ -1,4 +1,4 @@
-"""Non-maximum suppression: of boxes that overlap, the best one."""
+"""Non-maximum suppression: among boxes that overlap, keep the best."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import numpy as np
 from ..image import Array
 
 CONSIDERED = 1000
-"""Of more boxes than these, the best ones are looked at."""
+"""Most boxes to process: of more, only the best are used."""
 
 
 def keep_best(boxes: Array, scores: Array, classes: Array, iou: float, most: int) -> list[int]:
-    """The indices of the boxes that stay, best first.
+    """The indices of the boxes to keep, best first.
 
     Args:
         boxes: Left, top, right, bottom, [M,4].
         scores: [M].
         classes: [M]; boxes of different classes do not suppress each other.
-        iou: Overlap above which the worse one goes; at 1 none goes.
-        most: How many stay at most.
+        iou: Overlap above which the worse box is dropped; at 1 none is.
+        most: The most boxes to keep.
     """
     order = np.argsort(-scores, kind="stable")[:CONSIDERED]
     if iou >= 1:
@@ -33,7 +33,7 @@ def keep_best(boxes: Array, scores: Array, classes: Array, iou: float, most: int
 
 
 def overlaps(box: Array, boxes: Array) -> Array:
-    """Intersection over union of one box [4] with others [M,4]; 0 where both are empty."""
+    """Intersection over union of one box [4] with others [M,4]; 0 if both are empty."""
     sides = np.minimum(box[2:], boxes[:, 2:]) - np.maximum(box[:2], boxes[:, :2])
     common = np.prod(np.maximum(sides, 0), axis=1)
     areas = np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=1)

@@ -13,14 +13,14 @@ from ..image import Array
 from .lettering import Lettering, plain
 
 _GOLDEN = 0.618034
-"""Steps of the hue: neighbouring classes look different, however many there are."""
+"""Step of the hue (golden ratio): neighbouring classes look different for any number of classes."""
 _DARK, _LIGHT = (20, 20, 20), (255, 255, 255)
 
 
 @cache
 def class_colour(index: int) -> tuple[int, int, int]:
-    """The colour of a class, blue-green-red: always the same one."""
-    # The first class is a green that no colour map of a heat overlay has.
+    """The colour of a class, blue-green-red; the same for every picture."""
+    # The first class is a green that no colour map of the overlay contains.
     red, green, blue = colorsys.hsv_to_rgb((0.36 + index * _GOLDEN) % 1, 0.75, 1.0)
     return round(255 * blue), round(255 * green), round(255 * red)
 
@@ -32,9 +32,9 @@ def draw_boxes(
 
     Args:
         picture: The picture; the frame begins at its column `left`.
-        detections: What was found in the frame.
-        left: Where the frame begins.
-        chosen: The one that the map is of: drawn with a double line.
+        detections: The detections in the frame.
+        left: The left edge of the frame in the picture.
+        chosen: The detection that the map explains: drawn with a double line.
     """
     height, width = picture.shape[:2]
     letters = Lettering.for_picture(height, width - left)
@@ -52,7 +52,7 @@ def draw_boxes(
 def _tag(
     picture: Array, found: Detection, left: int, letters: Lettering, colour: tuple[int, int, int]
 ) -> None:
-    """The label on a ground of the class's colour: above the box, or inside it at the upper edge."""
+    """The label on a background of the class's colour: above the box, or inside it at the upper edge."""
     height, width = picture.shape[:2]
     margin = max(2, letters.height // 2)
     text = letters.fit(plain(f"{found.label} {found.score:.0%}"), width - left - 2 * margin)

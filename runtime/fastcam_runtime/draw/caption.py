@@ -11,17 +11,17 @@ PLACES = ("below", "inside", "none")
 """Where the caption goes: below the frame, over its lower edge, or nowhere."""
 
 _SMALLEST_IN_CORNER = 6
-"""A tile of a grid is small, and figures that are cut off say nothing."""
+"""Smallest font height of a tile's caption: tiles are small, and the text must stay legible."""
 
 
 def row_height(height: int, width: int) -> int:
-    """Pixels of a row of text for a frame of this size; even, because video encoders want even sizes."""
+    """Height of a row of text for a frame of this size; even, because video encoders need even sizes."""
     letters = Lettering.for_picture(height, width)
     return 2 * ((5 * letters.height) // 4)
 
 
 def answer(label: str, score: float | None) -> str:
-    """What the network says, in words: `tabby 87%`; nothing where it tells no class."""
+    """The network's answer as text: `tabby 87%`; empty without a class."""
     return "" if score is None else f"{label} {score:.0%}"
 
 
@@ -30,8 +30,8 @@ def write_row(row: Image, letters: Lettering, left: str, right: str) -> None:
 
     Args:
         row: The part of the picture to write on.
-        letters: What to write with.
-        left: The more important text: shortened if it must be, and kept when there is no room for both.
+        letters: The font.
+        left: The more important text: shortened if necessary, and kept if there is no room for both.
         right: Figures, at the right end.
     """
     height, width = row.shape[:2]
@@ -47,9 +47,9 @@ def write_row(row: Image, letters: Lettering, left: str, right: str) -> None:
 
 
 def write_corner(picture: Image, text: str) -> None:
-    """Write a short text on a dark ground in the upper left corner of a BGR picture, in place.
+    """Write a short text on a dark background in the upper left corner of a BGR picture, in place.
 
-    The letters are made smaller until all of it fits, down to a readable size.
+    The font shrinks until the text fits, but not below a legible size.
     """
     text = plain(text)
     letters = Lettering.for_picture(*picture.shape[:2])
@@ -63,5 +63,5 @@ def write_corner(picture: Image, text: str) -> None:
 
 
 def darken(part: Array) -> None:
-    """Make a part of a picture a dark ground for text, in place."""
+    """Darken a part of a picture as the background of text, in place."""
     cv2.convertScaleAbs(part, alpha=0.3, dst=part)

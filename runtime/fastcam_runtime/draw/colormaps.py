@@ -23,7 +23,7 @@ _CODES = {
 }
 
 COLORMAPS = (*_CODES, "gray")
-"""The first five are perceptually uniform: equal steps in a map look like equal steps; not turbo and jet."""
+"""The first five are perceptually uniform (equal steps in a map look equal); turbo and jet are not."""
 
 
 @cache

@@ -9,14 +9,14 @@ from ..errors import FastcamError
 from ..image import Array, Geometry, Image
 
 _LINES = (((0, 0, 0), 3), ((255, 255, 255), 1))
-"""A white line on a black one is seen on any ground; widths in units of a line."""
+"""A white line on a wider black line is visible on any background; widths relative to the line width."""
 
 
 def parse_share(text: str) -> float:
     """`10%` or `0.1` as 0.1.
 
     Raises:
-        FastcamError: It is no share above 0 and below 1.
+        FastcamError: The text is not a share above 0 and below 1.
     """
     try:
         share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -31,11 +31,11 @@ def outlines(saliency: Array, share: float, geometry: Geometry) -> list[Array]:
     """The closed outlines of the brightest `share` of a map, in pixels of the frame.
 
     Returns:
-        Arrays of K×1×2 int32, as `cv2.polylines` takes them; none where the map is constant.
+        Arrays of K×1×2 int32, as `cv2.polylines` takes them; none if the map is constant.
     """
     part = np.nan_to_num(geometry.undo(saliency))
     limit = np.quantile(part, 1 - share)
-    # Above the limit, or all of a plateau that reaches it: but never the whole of a constant map.
+    # Values at the limit are included, unless they are the minimum: never all of a constant map.
     mask = part >= limit if (part < limit).any() else part > limit
     seen = geometry.seen
     grown = cv2.resize(255 * mask.astype(np.uint8), (seen.width, seen.height), interpolation=cv2.INTER_LINEAR)
@@ -46,7 +46,7 @@ def outlines(saliency: Array, share: float, geometry: Geometry) -> list[Array]:
 
 
 def draw_outlines(picture: Image, contours: list[Array]) -> None:
-    """Draw outlines into a BGR picture, in place, as wide as its size asks for."""
+    """Draw outlines into a BGR picture, in place; the line width follows the picture's size."""
     unit = max(1, round(min(picture.shape[:2]) / 480))
     for colour, width in _LINES:
         cv2.polylines(picture, contours, True, colour, unit * width, cv2.LINE_AA)

@@ -1,4 +1,4 @@
-"""The contrast of a map: nothing is shown below its median, and all of it from its 99.5th percentile on."""
+"""The contrast of a map: transparent below its median, opaque from its 99.5th percentile on."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SAMPLES = 2**14
 
 
 class Contrast:
-    """The limits of each map, as a steady mean over the frames of a video.
+    """The limits of each map, as an exponential mean over the frames of a video.
 
-    Limits that follow every frame alone would make the brightness of a video pump.
+    Limits of every frame alone would make the brightness of a video flicker.
 
     Args:
-        keep: The share of the past in the limits, 0 (each map for itself) to below 1.
+        keep: The weight of earlier limits, 0 (none) to below 1.
     """
 
     def __init__(self, keep: float = 0.0) -> None:
@@ -29,7 +29,7 @@ class Contrast:
         self._limits: tuple[float, float] | None = None
 
     def __call__(self, saliency: Array) -> tuple[float, float]:
-        """The values of no and of full opacity; equal for a constant map, of which nothing is shown."""
+        """The map values of zero and of full opacity; equal for a constant map, which is not shown."""
         low, high = limits(saliency)
         if self._limits is not None and self._keep:
             low, high = (
@@ -40,14 +40,14 @@ class Contrast:
         return low, high
 
     def reset(self) -> None:
-        """Forget the past: the next map is about something else."""
+        """Forget earlier maps: the next one is of another class or scene."""
         self._limits = None
 
 
 def limits(saliency: Array) -> tuple[float, float]:
-    """The median and the 99.5th percentile; the maximum where so few pixels are bright that both are one.
+    """The median and the 99.5th percentile; the maximum instead if both are equal, with few bright pixels.
 
-    Values that are not finite are ignored; a map without any other gives 0 and 0.
+    Values that are not finite are ignored; a map without finite values gives 0 and 0.
     """
     step = math.ceil(math.sqrt(saliency.size / _SAMPLES))
     values = saliency[::step, ::step].ravel()

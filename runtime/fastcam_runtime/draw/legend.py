@@ -10,10 +10,10 @@ from . import colormaps
 from .lettering import Lettering
 
 LOVI_FIRST_HUE = 300.0
-"""Degrees of the first scale's hue, violet; the last one's is 0, red."""
+"""The hue of the first scale in degrees, violet; the last scale is red, 0."""
 
 MUTED = (176, 168, 160)
-"""BGR of everything that is written beside the point."""
+"""BGR colour of secondary text."""
 
 
 def write_legend(row: Image, letters: Lettering, *, lovi: bool, colormap: str = colormaps.DEFAULT) -> None:
@@ -21,9 +21,9 @@ def write_legend(row: Image, letters: Lettering, *, lovi: bool, colormap: str = 
 
     Args:
         row: The part of the picture to draw on, as high as a caption.
-        letters: What to write with.
-        lovi: The hues of LOVI, first to last scale; else the colours of a map, low to high.
-        colormap: Those colours; a name of `colormaps.COLORMAPS`.
+        letters: The font.
+        lovi: Draw the hues of LOVI, first to last scale; else the colours of a map, low to high.
+        colormap: The colours of the map; a name of `colormaps.COLORMAPS`.
     """
     low, high = ("first scale", "last scale") if lovi else ("low", "high")
     height, width = row.shape[:2]
@@ -49,7 +49,7 @@ def map_colors(width: int, height: int, colormap: str = colormaps.DEFAULT) -> Im
 def lovi_colors(width: int, height: int) -> Image:
     """LOVI's colours at full strength, height×width×3 BGR.
 
-    From left to right the scale, first to last; from top to bottom one scale alone to all alike.
+    From left to right: the first to the last scale. From top to bottom: one scale alone to all scales equal.
     """
     hsv = np.ones((height, width, 3), np.float32)
     hsv[..., 0] = np.linspace(LOVI_FIRST_HUE, 0, width)

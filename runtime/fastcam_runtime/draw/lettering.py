@@ -1,4 +1,4 @@
-"""Letters of one size, in a font without slashed zeros where OpenCV has one."""
+"""Text of one size, in a font without slashed zeros if OpenCV has one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..text import printable
 
 _SMALLEST = 9
 _LONGEST = 500
-"""Characters of a line: more do not fit into a picture, and measuring them takes time."""
+"""Most characters of a line: more do not fit into a picture, and measuring them takes time."""
 _WHITE = (255, 255, 255)
 
 _HERSHEY = cv2.FONT_HERSHEY_SIMPLEX
@@ -56,7 +56,7 @@ class Lettering:
         return max(1, round(self.height / 9))
 
     def width(self, text: str) -> int:
-        """Pixels that a line of text takes."""
+        """The width of a line of text in pixels."""
         if _FACE is not None:
             return int(cv2.getTextSize((0, 0), text, (0, 0), _FACE, self.size, _REGULAR)[2])
         return int(cv2.getTextSize(text, _HERSHEY, self.scale, self.stroke)[0][0])
@@ -65,12 +65,12 @@ class Lettering:
         """The text, shortened until it is at most `room` pixels wide."""
         if self.width(text) <= room:
             return text
-        # The longest start that fits, by bisection: measuring takes time, and a label may be long.
+        # The longest prefix that fits, by bisection: measuring takes time, and a label may be long.
         kept = bisect.bisect_right(range(len(text)), room, key=lambda end: self.width(text[:end] + "..")) - 1
         return f"{text[:kept].rstrip()}.." if kept > 0 else ""
 
     def put(self, picture: Image, text: str, x: int, y: int, colour: tuple[int, int, int] = _WHITE) -> None:
-        """Write a line into a BGR picture, from `x` on, baseline at `y`, in characters that `plain` gives."""
+        """Write a line into a BGR picture: left edge `x`, baseline `y`, with the characters of `plain`."""
         if _FACE is not None:
             cv2.putText(picture, text, (x, y), colour, _FACE, self.size, _REGULAR)
         else:
@@ -78,7 +78,7 @@ class Lettering:
 
 
 def plain(text: str) -> str:
-    """The text in the characters that the font has: before OpenCV 5, accents dropped and the rest as `?`."""
+    """The text in characters of the font: before OpenCV 5, without accents, and `?` for other scripts."""
     text = printable(text, _LONGEST)
     if _ANY_SCRIPT:
         return text

@@ -1,4 +1,4 @@
-"""Draw a map over the frame it belongs to, at the frame's own size and geometry."""
+"""Draw a map over its frame, at the frame's size and geometry."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ the map is low. `colour`: the same opacity everywhere. `paper`: over a gray fram
 DEFAULT_BLEND = "focus"
 
 STEADY = 0.9
-"""The share of the past in the contrast of a video: it follows a change of the scene within a second."""
+"""The weight of earlier frames in the contrast of a video: it follows a scene change within a second."""
 
 _PAIRED_FROM = 3.0
 """How often a map is enlarged before two rows of the frame share a row of it, as two rows of a video share
 their colours."""
 
 _UNSEEN = 0.5
-"""Brightness of what the network did not see, in the blend `focus`."""
+"""Brightness of the area outside the network's crop, in the blend `focus`."""
 
 
 class Overlay:
     """Draws maps over frames, in buffers that are reused while the frame size stays the same.
 
-    What the network did not see (the resize `crop`) is darkened.
+    With the resize `crop`, the area outside the crop is darkened.
 
     Args:
         colormap: A name of `colormaps.COLORMAPS`.
-        alpha: The opacity of the map, 0…1: its highest in the blend `focus`, everywhere in the others. None
-            takes that of `BLENDS`.
+        alpha: The opacity of the map, 0…1: the maximum in the blend `focus`, everywhere in the others. None
+            means the default in `BLENDS`.
         blend: A name of `BLENDS`.
-        compiled: Use the compiled blend where it was built; the picture is the same.
+        compiled: Use the compiled blend if it was built; the picture is the same.
         contour: Outline the brightest share of the map, 0…1; None for no outline.
-        steady: The share of the past in the contrast of `focus`, 0 to below 1; for the frames of a video.
+        steady: The weight of earlier frames in the contrast of `focus`, 0 to below 1; for videos.
 
     Raises:
         FastcamError: An argument is out of range or unknown.
@@ -73,7 +73,7 @@ class Overlay:
         self._seen: object = None
 
     def restyle(self, colormap: str, alpha: float) -> None:
-        """Draw in other colours and with another opacity from now on."""
+        """Change the colours and the opacity."""
         table = colormaps.table(colormap)
         self.colormap = colormap
         self._alpha = alpha
@@ -81,7 +81,7 @@ class Overlay:
         self._mix = Mixer(table, alpha, self._blend == "focus", self._compiled)
 
     def reset(self) -> None:
-        """Forget the contrast of the maps so far: the next ones are about something else."""
+        """Forget the contrast of earlier maps: the next one is of another class or scene."""
         self._contrast.reset()
 
     def draw(self, frame: Image, saliency: Array, geometry: Geometry | None = None) -> Image:
@@ -90,7 +90,7 @@ class Overlay:
         Args:
             frame: uint8; H×W, H×W×3 BGR or H×W×4 BGRA.
             saliency: h×w in 0…1, or h×w×3 uint8 RGB (LOVI).
-            geometry: The explanation's; without it the map covers the whole frame.
+            geometry: `explanation.geometry`; without it the map covers the whole frame.
 
         Returns:
             H×W×3 BGR uint8, overwritten by the next call.
@@ -122,7 +122,7 @@ class Overlay:
         return self._picture
 
     def heat(self, saliency: Array, geometry: Geometry) -> Image:
-        """The map alone in its colours, at the frame's size, black outside of what the network saw.
+        """The map alone in its colours, at the frame's size, black outside the network's crop.
 
         Returns:
             H×W×3 BGR uint8, overwritten by the next call.
@@ -150,7 +150,7 @@ class Overlay:
         return np.asarray(cv2.resize(small, (width, rows), dst=self._room(rows, width)))
 
     def _fit(self, geometry: Geometry) -> None:
-        """Allocate buffers for this geometry, black outside of what the network saw."""
+        """Allocate buffers for this geometry, black outside the network's crop."""
         if self._seen == (geometry.frame, geometry.seen):
             return
         self._seen = (geometry.frame, geometry.seen)
@@ -196,9 +196,9 @@ def overlay(
     Args:
         frame: uint8; H×W×3 BGR, gray or BGRA.
         saliency: A map of an `Explanation`.
-        geometry: `explanation.geometry`; needed where the model was exported with `crop` or `letterbox`.
+        geometry: `explanation.geometry`; needed if the model was exported with `crop` or `letterbox`.
         colormap: A name of `colormaps.COLORMAPS`.
-        alpha: The opacity of the map, 0…1; None takes that of the blend.
+        alpha: The opacity of the map, 0…1; None means the default of the blend.
         blend: `focus` (the opacity follows the map), `colour` or `paper`; see `BLENDS`.
 
     Example:

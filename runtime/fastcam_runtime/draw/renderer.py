@@ -1,4 +1,4 @@
-"""An explained frame becomes a picture: its maps smoothed over time, painted, with caption and legend."""
+"""From an explained frame to a picture: smooth its maps over time, paint them, add caption and legend."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _Row = Callable[[Image, Lettering], None]
 
 @dataclass(frozen=True)
 class RenderOptions:
-    """How pictures are drawn beside their colours.
+    """How pictures are drawn, apart from their colours.
 
     Args:
-        smooth: Share of the past in the maps, 0 to below 1.
-        caption: Where label and figures go: a word of `caption.PLACES`.
-        legend: Draw a colour bar. LOVI has one whenever there is a caption: nobody knows its colours.
-        stills: Photos, which have nothing in common: each gets a contrast of its own.
+        smooth: Weight of earlier maps, 0 to below 1.
+        caption: Where label and figures go: a name of `caption.PLACES`.
+        legend: Draw a colour bar. LOVI always has one with its caption: its colours need an explanation.
+        stills: The frames are unrelated photos: each gets its own contrast.
     """
 
     smooth: float = 0.0
@@ -46,7 +46,7 @@ class RenderOptions:
 
 
 class Renderer:
-    """Draws one frame after the other; maps that come again with a later frame are not smoothed again.
+    """Draws one frame after the other. Maps that are reused for a later frame are not smoothed again.
 
     Args:
         overlay: Colours and blend.
@@ -74,13 +74,13 @@ class Renderer:
 
         Args:
             frame: H×W×3 uint8 BGR.
-            explanation: What the model said about it.
-            view: Which of `views.VIEWS`; the past of another view, or of another class, is forgotten.
-            class_choice: The class that the maps are of, if one was chosen.
-            fps: For the caption; None where there is nothing to tell.
+            explanation: The model's explanation of it.
+            view: A name of `views.VIEWS`; a new view or class resets the smoothing.
+            class_choice: The class of the maps, if one was chosen.
+            fps: For the caption; None to leave it out.
 
         Returns:
-            BGR uint8, overwritten by the next call. A caption below makes it higher than the frame.
+            BGR uint8, overwritten by the next call. A caption below the frame adds to its height.
         """
         if (view, class_choice) != self._shown or self._options.stills:
             self._shown = (view, class_choice)
@@ -93,12 +93,12 @@ class Renderer:
             view, frame, self._smoothed, explanation.geometry, explanation.detections
         )
         rows = self._rows(explanation, view, fps)
-        # A grid of scales has no part that may be covered.
+        # A caption inside would cover a part of the grid of scales.
         inside = self._options.caption == "inside" and view != "scales"
         return self._with_rows(picture, rows, inside) if rows else picture
 
     def _rows(self, explanation: Explanation, view: str, fps: float | None) -> list[_Row]:
-        """What is written under the picture, from top to bottom."""
+        """The rows of text below the picture, from top to bottom."""
         rows: list[_Row] = []
         captioned = self._options.caption != "none"
         if self._options.legend or (captioned and view == "lovi"):

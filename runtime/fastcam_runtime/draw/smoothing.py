@@ -1,4 +1,4 @@
-"""Temporal smoothing: maps flicker in a video because every frame is normalised by itself."""
+"""Temporal smoothing: maps flicker in a video because every frame is normalised separately."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..errors import FastcamError
 from ..image import Array
 
 DEFAULT = 0.7
-"""The share of the past for videos and cameras: two thirds less flicker, and nearly the same map."""
+"""The weight of earlier maps for videos and cameras: two thirds less flicker, and nearly the same map."""
 
 
 class Smoother:
     """An exponential mean of each map over the frames.
 
     Args:
-        keep: The share of the past in the new mean, 0 (no smoothing) to below 1. At 0.8 a change is half
-            shown after three frames.
+        keep: The weight of earlier maps in the new mean, 0 (no smoothing) to below 1. At 0.8, half of a
+            change shows after three frames.
 
     Raises:
         FastcamError: `keep` is out of its range.
@@ -43,7 +43,7 @@ class Smoother:
         return {name: self._smooth(name, values) for name, values in maps.items()}
 
     def reset(self) -> None:
-        """Forget the past, e.g. when the next maps are of another class."""
+        """Forget earlier maps, e.g. when the next maps are of another class."""
         self._means.clear()
 
     def _smooth(self, name: str, values: Array) -> Array:

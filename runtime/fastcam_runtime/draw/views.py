@@ -1,4 +1,4 @@
-"""The views: which outputs of the file each one shows, and its picture."""
+"""The views: which outputs of the file each view shows, and how it is drawn."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ def available_views(model: Model) -> tuple[str, ...]:
 
 
 def output_of(view: str, model: Model, *, of_class: bool = False) -> str:
-    """The output (a word of `contract.OUTPUTS`) that a view shows.
+    """The output (a name of `contract.OUTPUTS`) that a view shows.
 
     Args:
         view: A name of `VIEWS`.
         model: The grafted file.
-        of_class: A class was chosen; `overlay`, `map` and `side` then prefer the maps that depend on it.
+        of_class: A class was chosen; `overlay`, `map` and `side` then prefer class maps.
 
     Raises:
-        FastcamError: There is no such view, or the file cannot show it; the message tells what it can.
+        FastcamError: There is no such view, or the file cannot show it; the message lists those it can.
     """
     if view not in VIEWS:
         raise FastcamError(f"no view {view!r}; one of {', '.join(VIEWS)}{closest(view, VIEWS)}")
     if view == "boxes" and model.metadata.detector is None:
-        raise FastcamError(f"the view 'boxes' needs a detector, and {model.path} is none that is known")
+        raise FastcamError(f"the view 'boxes' needs a detector; {model.path} has no known detector's head")
     words = _CLASS_MAPS if of_class and VIEWS[view] is _MAPS else VIEWS[view]
     for word in words:
         if word in model.words:
@@ -91,9 +91,9 @@ class Painter:
         Args:
             view: A name of `VIEWS`.
             frame: The frame, uint8.
-            maps: The maps of the output that `output_of` tells; without any, the frame is shown as it is.
-            geometry: How the frame was laid on the network's input.
-            detections: What a detector found: its boxes are drawn over the frame and over the map.
+            maps: The maps of the output from `output_of`; without any, the plain frame is shown.
+            geometry: How the frame was placed in the network's input.
+            detections: The detections, whose boxes are drawn over the frame and over the map.
 
         Returns:
             BGR uint8 at the frame's size; `side` is twice as wide, `scales` a grid of the frame's width.
@@ -139,7 +139,7 @@ class Painter:
         height = max(1, round(frame.shape[0] * width / frame.shape[1]))
         size = (rows * height, columns * width)
         canvas = self._room(*size)
-        canvas.fill(0)  # the last cells may stay empty, and captions are drawn into the picture
+        canvas.fill(0)  # the last cells may be empty, and captions were drawn into the previous picture
         small = _scaled(geometry, (height, width))
         for i, (name, saliency) in enumerate([("", frame), *maps.items()]):
             tile = Rect(i % columns * width, i // columns * height, width, height).of(canvas)
