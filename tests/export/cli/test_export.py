@@ -134,7 +134,9 @@ def test_an_input_that_run_cannot_feed_is_told(tmp_path: Path, capsys: pytest.Ca
     code, _, err = outcome(capsys, "export", path, target)
     assert code == 0
     assert err.startswith("note: fastcam run cannot feed 'flag': ")
-    assert f"{target}: cannot be fed 'flag': " in refused(capsys, "run", target, "test://", "null://")
+    assert f"{target}: needs 'flag', but only the picture " in refused(
+        capsys, "run", target, "test://", "null://"
+    )
 
 
 def test_inspect_shows_what_a_grafted_file_contains(

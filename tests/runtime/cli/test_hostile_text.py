@@ -95,7 +95,7 @@ def test_an_error_that_no_check_foresaw(
     assert main(["inspect", str(tmp_path / "m.onnx")]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
-    assert "ZeroDivisionError: no; this is a mistake in fastcam, please report it" in err
+    assert "ZeroDivisionError: no; this is a bug in fastcam, please report it" in err
     assert main(["inspect", "--debug", str(tmp_path / "m.onnx")]) == 2
     assert "Traceback" in capsys.readouterr().err
 

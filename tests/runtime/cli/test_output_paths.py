@@ -47,7 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_refused(source: str, output: str) -> None:
-    with pytest.raises(SinkError, match=r"(is|holds what is) read in this run; name another output"):
+    with pytest.raises(SinkError, match=r"(is an input|holds inputs) of this run; name another output"):
         refuse_overwriting(["model.onnx", source], ["null://", output])
 
 

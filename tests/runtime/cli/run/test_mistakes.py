@@ -99,7 +99,7 @@ def test_a_picture_is_not_replaced_by_what_is_drawn_on_it(
     cv2.imwrite(str(photo), np.full((50, 70, 3), 90, np.uint8))
     before = photo.read_bytes()
     assert main(["run", str(graft), str(photo), f"{tmp_path}/"]) == 2
-    assert "holds what is read in this run; name another output" in capsys.readouterr().err
+    assert "holds inputs of this run; name another output" in capsys.readouterr().err
     assert photo.read_bytes() == before
     assert list(tmp_path.iterdir()) == [photo]
 
