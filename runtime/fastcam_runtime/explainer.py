@@ -40,9 +40,9 @@ class Explainer:
         path: A file made by `fastcam export` (.onnx, or .ort converted from it).
         threads: Threads for one frame; by default the physical cores, four at most.
         provider: `auto`, `cpu`, `cuda`…: see `fastcam_runtime.model.providers`.
-        outputs: Words of `contract.OUTPUTS`; only these maps are computed. None: all that the file has.
-        compiled: Use the compiled kernels where they were built.
-        threshold: Which detections of a detector count.
+        outputs: Names of `contract.OUTPUTS`; only these maps are computed. None: all that the file has.
+        compiled: Use the compiled kernels if they were built.
+        threshold: Which detections of a detector to keep.
         cache: Keep the file as prepared for this device, for the next start; see `prepared.cache`.
 
     Raises:

@@ -49,7 +49,7 @@ def load(
             f"cannot load a {type(model).__name__}: a path, an ONNX model or a torch module is needed"
         )
     if example is not None:
-        raise LoadError("an example input is for torch models; what is given is an ONNX model")
+        raise LoadError("an example input is for torch models; this is an ONNX model")
     return upgrade(check_bounds(_from_onnx(model)))
 
 

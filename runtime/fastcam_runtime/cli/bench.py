@@ -64,7 +64,7 @@ def add_parser(commands: Any) -> None:
         "--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…"
     )
     add_speed_switches(parser)
-    parser.add_argument("--web", action="store_true", help="in a browser without a window, in WebAssembly")
+    parser.add_argument("--web", action="store_true", help="measure in a headless browser, in WebAssembly")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write everything, raw samples too, to FILE"
     )
@@ -74,7 +74,7 @@ def add_parser(commands: Any) -> None:
         metavar="FILE",
         help="measure every form of the file and write one page to send in: .md to read, .json for programs",
     )
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the samples to FILE, a line for each")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the samples to FILE, one per line")
     parser.add_argument(
         "--profile", action="store_true", help="also show the time per operator, of maps and network"
     )

@@ -193,7 +193,7 @@ def run(args: argparse.Namespace) -> int:
     )
     threshold = read_threshold(args)
     options = LoopOptions(args.every, args.smooth, args.frames, args.caption, args.legend)
-    SourceOptions(args.size, args.fps, args.flip, args.loop)  # refuses what is out of range, before a load
+    SourceOptions(args.size, args.fps, args.flip, args.loop)  # checks the ranges before the model is loaded
     opener = open_cached if args.cache else open_cut
     model = Model(
         args.model, threads=args.threads, provider=args.provider, compiled=args.compiled, opener=opener

@@ -64,7 +64,7 @@ class Renderer:
         self._canvas: Image = np.zeros((0, 0, 3), np.uint8)
 
     def restyle(self, colormap: str, alpha: float) -> None:
-        """Draw in other colours and with another opacity from now on."""
+        """Change the colours and the opacity."""
         self._overlay.restyle(colormap, alpha)
 
     def draw(

@@ -1,4 +1,4 @@
-"""What a user can change while the loop runs; shared by the loop, the windows and the live page."""
+"""The settings that a user can change while the loop runs; shared by the loop, windows and live page."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Look(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What the user wants to see of a frame."""
+    """The view, the class and the look that the user chose."""
 
     view: str
     class_choice: str | None
     """A class as it was typed; None is the class with the highest score."""
     look: Look | None = None
-    """None: as the overlay was made."""
+    """None: the overlay's own."""
 
     @property
     def subject(self) -> tuple[str, str | None]:
@@ -132,7 +132,7 @@ class Controls:
             self._check_class(choice.strip())
 
     def check_look(self, colormap: str | None = None, alpha: float | None = None) -> Look | None:
-        """The look with these changes; raise `ControlError` if there is no such one."""
+        """The look with these changes; raise `ControlError` if it is invalid."""
         if colormap is None and alpha is None:
             return self._look
         if self._look is None:
@@ -194,7 +194,7 @@ class Controls:
             self._notify()
 
     def take_keep_request(self) -> bool:
-        """Whether the frame was to be kept since the last call. Clears the request."""
+        """Whether keeping a frame was requested since the last call. Clears the request."""
         with self._changed:
             asked, self._keep = self._keep, False
         return asked

@@ -1,4 +1,4 @@
-"""Frames that are kept as evidence: the frame, its maps, the picture that was drawn, and what led to them."""
+"""Evidence: keeps frames with their maps, the drawn picture, and how these were made."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from .keep_rules import Rule
 logger = logging.getLogger(__name__)
 
 BUTTON = "button"
-"""The reason of a frame that a user asked for."""
+"""The reason for a frame that a user requested."""
 _WAITING = 4
-"""Frames that may wait to be written; more are not kept, so that a slow disk does not slow the loop."""
+"""Most frames in the write queue; more are not kept, so that a slow disk does not slow down the loop."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What is the same for all frames of a run.
+    """The facts that are the same for all frames of a run.
 
     Args:
-        model: The file that runs.
-        metadata: What it says of itself.
-        settings: The settings of the run, in types that JSON has.
-        stills: The frames are photos: each is kept if a rule holds, however soon after another.
+        model: The model's file.
+        metadata: The file's metadata.
+        settings: The settings of the run, in JSON types.
+        stills: The frames are photos: each is kept if a rule holds, without a minimum interval.
     """
 
     model: Path
@@ -60,14 +60,14 @@ class _Item:
 
 
 class Evidence(Sink):
-    """Keeps the frames that a rule holds for, in a folder each: frame, maps, overlay and a manifest.
+    """Keeps frames for which a rule holds, each in its own folder: frame, maps, overlay and a manifest.
 
-    Files are written by a thread of their own. What cannot be written is told in a warning; the loop goes on.
+    A separate thread writes the files. If that fails, it logs a warning; the loop continues.
 
     Args:
-        folder: Where to, with its limits.
-        rules: When a frame is kept; the first one that holds is the reason.
-        origin: What goes into every manifest.
+        folder: The folder to write to, with its limits.
+        rules: When to keep a frame; the first rule that holds is the reason.
+        origin: The facts in every manifest.
     """
 
     def __init__(self, folder: KeptFolder, rules: Sequence[Rule], origin: Origin) -> None:
@@ -79,11 +79,11 @@ class Evidence(Sink):
         self._thread: threading.Thread | None = None
         self._about: dict[str, Any] = {}
         self.missed = 0
-        """Frames that were not kept, because earlier ones were still being written."""
+        """Frames that were not kept, because the write queue was full."""
 
     def write(self, picture: Image, status: Status) -> None:
         now = time.monotonic()
-        holding = [rule.holds(status) for rule in self._rules]  # all: some remember the frame before
+        holding = [rule.holds(status) for rule in self._rules]  # ask all: some remember the previous frame
         due = [
             holds and (self._origin.stills or now - at >= rule.gap)
             for rule, holds, at in zip(self._rules, holding, self._kept_at, strict=True)
@@ -96,16 +96,16 @@ class Evidence(Sink):
         """Keep a frame now.
 
         Args:
-            picture: What was drawn of it.
-            status: What is known of it, with its frame and explanation.
-            reason: Why, for the manifest.
+            picture: The drawn picture.
+            status: The status, with the frame and its explanation.
+            reason: The reason, for the manifest.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._write_all, name="fastcam keep", daemon=True)
             self._thread.start()
         item = _Item(picture.copy(), status, reason)
         try:
-            # Photos come as fast as they are read, and every one counts.
+            # Photos come as fast as they are read, and none may be lost.
             self._items.put(item, block=self._origin.stills)
         except queue.Full:
             self.missed += 1

@@ -12,7 +12,7 @@ from ..sinks import Status
 
 EXAMPLES = ("score<0.5", "label-changed", "every 10s")
 GAP_SECONDS = 1.0
-"""While a condition goes on holding, a frame is kept this often."""
+"""Seconds between kept frames while a condition continues to hold."""
 
 _SCORE = re.compile(r"score\s*(<=|>=|<|>)\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)")
 _EVERY = re.compile(r"every\s+(\d+(?:\.\d*)?|\.\d+)\s*(s|min|h)")
@@ -26,19 +26,19 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 
 
 class Rule(Protocol):
-    """A condition on frames, asked for each of them in their order."""
+    """A condition on frames, evaluated for every frame in order."""
 
     text: str
     """The rule as it was written."""
     gap: float
-    """The least seconds between two frames that it keeps."""
+    """Minimum seconds between two frames that it keeps."""
 
     def holds(self, status: Status) -> bool:
-        """Whether the frame is to be kept."""
+        """Whether to keep the frame."""
 
 
 class ScoreRule:
-    """The score of the most likely class is on one side of a limit; false without class scores."""
+    """Holds if the score of the most likely class is on one side of a limit; never without class scores."""
 
     gap = GAP_SECONDS
 
@@ -52,7 +52,7 @@ class ScoreRule:
 
 
 class LabelRule:
-    """The most likely class is another one than in the frame before."""
+    """Holds if the most likely class differs from that of the previous frame."""
 
     text = "label-changed"
     gap = GAP_SECONDS
@@ -67,7 +67,7 @@ class LabelRule:
 
 
 class EveryRule:
-    """Always: its gap tells how often."""
+    """Always holds; its `gap` sets the interval."""
 
     def __init__(self, text: str, seconds: float) -> None:
         self.text = text
@@ -81,7 +81,7 @@ def parse_rule(text: str) -> Rule:
     """The rule that a user wrote.
 
     Raises:
-        FastcamError: It is none; the message shows some.
+        FastcamError: The text is not a rule; the message shows examples.
     """
     plain = text.strip().lower()
     score = _SCORE.fullmatch(plain)

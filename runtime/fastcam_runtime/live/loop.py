@@ -6,7 +6,7 @@
 The frames of a file are read and preprocessed one ahead. A live source has its own thread and keeps only the
 newest frame, so the explaining thread reads from it directly: a queued frame would be out of date. For the
 same reason it reads the next frame only when the previous result is being drawn, and waits until the sinks
-are almost ready. Behind slow sinks the network idles, and no frame is explained that is never shown.
+are almost ready. With slow sinks the network idles: every explained frame is shown.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ logger = logging.getLogger(__name__)
 _TICK = 0.05
 """Seconds between two checks of the controls while no result arrives."""
 _IDLE_SECONDS = 5.0
-"""How long the network of a view stays open after the view was left, so that going back is quick."""
+"""Seconds that the session of a view stays open after the user left it, so that going back is quick."""
 _LEFT_SECONDS = 1.0
-"""After this time it is closed as soon as a third one is needed."""
+"""Seconds after which it is closed as soon as a third session is needed."""
 _JOIN_SECONDS = 5.0
 """How long a thread may take to finish its frame at the end."""
 
@@ -70,7 +70,7 @@ class LoopOptions:
         self.rendering(stills=False)  # validates the rest
 
     def rendering(self, *, stills: bool) -> RenderOptions:
-        """What of it is about drawing."""
+        """The options that concern drawing."""
         return RenderOptions(self.smooth, self.caption, self.legend, stills)
 
 
@@ -84,8 +84,8 @@ class Loop:
         controls: The view, the class, pause and stop.
         overlay: Colours and blending.
         options: Everything else.
-        metrics: Where to count; given if a sink shows the counts.
-        evidence: Where frames are kept that a user asks for; closed at the end.
+        metrics: Counts and latencies; given if a sink shows them.
+        evidence: Keeps the frames that a user requests; closed at the end.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Loop:
         self._maps: Mapping[str, Array] = {}
         """The latest maps."""
         self._explained: tuple[str, str | None] | None = None
-        """What the latest frame was explained for."""
+        """The choice that the latest frame was explained for."""
         self._error: BaseException | None = None
 
     @property
@@ -217,7 +217,7 @@ class Loop:
     def _hold(self, read: Read, shown: Choice) -> Choice | None:
         """Stay with this frame while the loop is frozen, and explain the held frame again for a new choice.
 
-        Returns the choice that the latest maps are for; None if they are of another frame.
+        Returns the choice that the latest maps are for; None if they belong to another frame.
         """
         while (asked := self._pause.wait(shown)) is not None:
             shown = asked

@@ -1,4 +1,4 @@
-"""What the loop did so far: number of pictures, rate, and the latency of each stage."""
+"""Metrics of the loop: number of pictures, frame rate, and the latency of each stage."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CAPACITY = 4096
 
 STAGES = ("capture", "preprocess", "inference", "overlay", "sink", "waiting", "end to end")
 """`capture` is the age of a frame when the loop gets it: the time to read it from a file, or the time since
-the camera delivered it. `end to end` is its age when all sinks have its picture. `waiting` is the part of it
-in which nobody worked on the frame: it was in a queue, or the camera's newest and not yet taken."""
+the camera delivered it. `end to end` is its age when all sinks have its picture. `waiting` is the part of
+`end to end` in which the frame was idle: in a queue, or as the camera's newest frame, not yet read."""
 
 BUCKETS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 """Upper bounds of the histogram of latencies, in milliseconds; above the last is one more bucket."""
@@ -36,11 +36,11 @@ SILENT_PICTURES = 3
 
 
 def overdue(age: float, fps: float | None) -> int | None:
-    """Whole seconds since the latest picture if several more should have come since then; else None.
+    """Whole seconds since the latest picture if several pictures are overdue; else None.
 
     Args:
         age: Seconds since the latest picture.
-        fps: Recent pictures per second; None where a rate has no meaning.
+        fps: Recent pictures per second; None if a rate has no meaning.
     """
     return int(age) if fps and age > max(SILENT_SECONDS, SILENT_PICTURES / fps) else None
 
@@ -57,7 +57,7 @@ class Samples:
         self.max = 0.0
         self.sum = 0.0
         self.buckets = [0] * (len(BUCKETS) + 1)
-        """How many samples fall into each of the `BUCKETS`, and above them."""
+        """Number of samples in each of the `BUCKETS`, and above the last."""
         self._kept = np.empty(CAPACITY, np.float32)
         self._random = random.Random(0)
 
@@ -104,7 +104,7 @@ class StageLatencies:
 
     @property
     def samples(self) -> Mapping[str, Samples]:
-        """The samples by stage; a detector's own is there only for a detector."""
+        """The samples by stage; only a detector has the stage of decoding boxes."""
         return MappingProxyType({n: s for n, s in self._samples.items() if n != DETECT or s.count})
 
 
@@ -115,9 +115,9 @@ class LoopMetrics:
     frames: int = 0
     seconds: float = 0.0
     stages: StageLatencies = field(default_factory=lambda: StageLatencies(_ALL_STAGES))
-    """The latencies of all frames but the cold ones."""
+    """The latencies of all frames except the cold ones."""
     cold: StageLatencies = field(default_factory=lambda: StageLatencies(_ALL_STAGES))
-    """Those of the cold ones: the first frame, and the first one after another view or class was chosen."""
+    """The latencies of cold frames: the first frame, and the first one of a new view or class."""
     classes: Counter[str] = field(default_factory=Counter)
     """How many frames had each class as the most likely one."""
     dropped: int = 0
@@ -144,11 +144,11 @@ class LoopMetrics:
         """Count a picture that was written to all sinks.
 
         Args:
-            durations: Milliseconds for each of the `STAGES` but the last two.
+            durations: Milliseconds for each of the `STAGES` except the last two.
             end_to_end: The age of its frame now, in milliseconds.
-            waited: The part of `capture` in which nobody worked on the frame.
+            waited: The part of `capture` in which the frame was idle.
             label: The most likely class.
-            cold: Keep the latencies apart.
+            cold: Whether the latencies belong to a cold frame.
         """
         work = sum(durations.values()) - waited
         totals = {"waiting": max(0.0, end_to_end - work), "end to end": end_to_end}
@@ -165,7 +165,7 @@ class LoopMetrics:
         self._second = (self._second[0], self._second[1] + 1)
 
     def count(self, source: Source) -> None:
-        """Take over the counts of the source."""
+        """Copy the counts of the source."""
         self.dropped, self.skipped, self.reconnects = source.dropped, source.skipped, source.reconnects
 
     def recent_history(self) -> list[int]:
@@ -184,7 +184,7 @@ class LoopMetrics:
 
     @property
     def recent_fps(self) -> float | None:
-        """Pictures per second over the last few; None before the second one."""
+        """Pictures per second over the last few pictures; None before the second one."""
         span = self._written[-1] - self._written[0] if self._written else 0.0
         return (len(self._written) - 1) / span if span > 0 else None
 
@@ -199,7 +199,7 @@ class LoopMetrics:
         return None if self.age is None else overdue(self.age, self.recent_fps)
 
     def _pass_to(self, second: int) -> None:
-        """Note the seconds that are over."""
+        """Move finished seconds into the history."""
         before, count = self._second
         if self.frames == 1:
             self._second = (second, 0)

@@ -1,12 +1,12 @@
-"""What a pause holds: the whole loop, or only the screens.
+"""Pause: it holds the whole loop, or only the screens.
 
-The controls have a switch for it. What follows from the switch is said here:
+The controls have the switch; this state machine decides what it does:
 
-    RUNNING ── paused ──▶ FROZEN       the loop stays with its frame, and reads no other
-            ── paused ──▶ RECORDING    if a live source is recorded: only the screens keep their frame
+    RUNNING ── paused ──▶ FROZEN       the loop holds its frame and reads no other
+            ── paused ──▶ RECORDING    if a live source is recorded: only the screens hold their frame
             ── the end ─▶ FROZEN       of photos on a screen: the last one stays until a stop is requested
 
-In both holds the user can choose another view or class: the held frame is then explained again.
+While FROZEN or RECORDING, the user can choose another view or class: the held frame is then explained again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .controls import Choice, Controls
 FrameT = TypeVar("FrameT")
 
 _LONGEST_WAIT = 1.0
-"""Seconds between two looks at the controls, in case a change was missed."""
+"""Seconds between two checks of the controls, in case a change was missed."""
 
 
 class State(Enum):
@@ -38,7 +38,7 @@ class Pause(Generic[FrameT]):
 
     Args:
         controls: Tells whether the user wants a pause, and which view and class.
-        recording: A live source is recorded: what it sees during a pause would be lost otherwise.
+        recording: A live source is recorded: its frames during a pause must not be lost.
     """
 
     def __init__(self, controls: Controls, *, recording: bool) -> None:
@@ -56,13 +56,13 @@ class Pause(Generic[FrameT]):
         return State.RECORDING if self._recording else State.FROZEN
 
     def keep_last_photo(self) -> None:
-        """Stay FROZEN from now on: the input has ended and its last photo is to stay on the screen."""
+        """Stay FROZEN from now on: the input has ended, and its last photo stays on the screen."""
         self._last_photo = True
 
     def wait(self, shown: Choice) -> Choice | None:
-        """Wait while FROZEN, at most until the user chooses something else than `shown`; returns that choice.
+        """Wait while FROZEN, or until the user chooses something other than `shown`; returns that choice.
 
-        None when the loop can go on, or has to stop.
+        None if the loop can continue, or must stop.
         """
         version = -1
         while self.state is State.FROZEN and not self._controls.stop.is_set():
@@ -72,13 +72,13 @@ class Pause(Generic[FrameT]):
         return None
 
     def held_frame(self, frame: FrameT, shown: Choice) -> FrameT | None:
-        """The frame on the screens where it has to be explained again, because `shown` is a new choice.
+        """The frame on the screens if it must be explained again, because `shown` is a new choice; else None.
 
-        None otherwise. To be called with every frame: the first one of a pause is the one that is held.
+        Call it with every frame: the first one of a pause is the frame that is held.
 
         Args:
             frame: The frame explained last.
-            shown: What it was explained for.
+            shown: The choice that it was explained for.
         """
         if self.state is not State.RECORDING:
             self._held = None

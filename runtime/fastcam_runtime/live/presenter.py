@@ -1,4 +1,4 @@
-"""Results become pictures: drawn, written to the sinks, and counted."""
+"""The presenter: draws results, writes the pictures to the sinks, and counts them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .pause import Pause, State
 logger = logging.getLogger(__name__)
 
 TOP = 5
-"""How many of the best classes the sinks are told."""
+"""Number of best classes that the sinks get."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Presenter:
     """Draws results and writes them to the sinks, in the thread that opened the sinks.
 
     Args:
-        source: Gives the frame rate's meaning and the number of dropped frames.
+        source: Its kind decides whether a frame rate has a meaning; it counts dropped frames.
         sinks: Where pictures go.
         controls: Requests for a snapshot.
         pause: Tells whether the screens take new pictures.
-        renderer: Makes the pictures, in the colours that the controls tell.
+        renderer: Draws the pictures, in the colours of the controls.
         metrics: Counts them.
         evidence: Keeps the frame on the screens when the user asks for it.
     """
@@ -145,7 +145,7 @@ class Presenter:
                 screen.refresh()
 
     def save_if_asked(self) -> None:
-        """Save the picture on the screens, or all that is known of its frame, if the user asked for it."""
+        """Save the picture on the screens, or keep its frame as evidence, if the user requested it."""
         if self._on_screen is None:
             return
         if self._controls.take_snapshot_request():
@@ -162,7 +162,7 @@ def _write(picture: Image, status: Status, sinks: Sequence[Sink]) -> None:
 def save_snapshot(picture: Image, folder: Path | None = None) -> Path | None:
     """Save a picture as `fastcam-DATE-TIME.png` in `folder` (the current one by default).
 
-    If it cannot be saved, log a warning and return None: the loop goes on.
+    If it cannot be saved, log a warning and return None: the loop continues.
     """
     moment = time.time()
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(moment))

@@ -72,7 +72,7 @@ class RunReport:
 
     @property
     def _all_cold(self) -> bool:
-        """There was no frame but cold ones, as for a single photo: the figures are then of those."""
+        """Whether all frames were cold, as for a single photo: the report then shows their figures."""
         return self.metrics.stages.samples["end to end"].count == 0
 
     @property
@@ -80,7 +80,7 @@ class RunReport:
         return (self.metrics.cold if self._all_cold else self.metrics.stages).samples
 
     def as_dict(self) -> dict[str, Any]:
-        """All figures, in types that JSON has."""
+        """All figures, in JSON types."""
         metrics, source = self.metrics, self.source
         return {
             **self.setup,

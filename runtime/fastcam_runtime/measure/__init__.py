@@ -1,1 +1,1 @@
-"""What a file costs on this device."""
+"""Measure what a file costs on this device."""

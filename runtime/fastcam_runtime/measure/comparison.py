@@ -33,7 +33,7 @@ class Change:
 
     @property
     def within_noise(self) -> bool:
-        """Whether the interval includes no change at all."""
+        """Whether the interval includes 0."""
         return self.interval[0] <= 0 <= self.interval[1]
 
 
@@ -41,7 +41,7 @@ def read_report(path: Path) -> dict[str, Any]:
     """A report that `fastcam bench --json` wrote.
 
     Raises:
-        FastcamError: There is no such file, or it is something else.
+        FastcamError: There is no such file, or it is not such a report.
     """
     try:
         report = json.loads(path.read_text())
@@ -58,9 +58,9 @@ def read_report(path: Path) -> dict[str, Any]:
 
 
 def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
-    """The change of every variant that both reports have, by both clocks where both have them.
+    """The change of every variant that both reports have, in wall time and, if both have it, in CPU time.
 
-    The rounds of two runs are not pairs, so a change of the machine counts in full.
+    The rounds of two runs are not paired, so other load on the machine adds noise.
 
     Raises:
         FastcamError: They have no variant in common.

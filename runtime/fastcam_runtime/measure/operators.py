@@ -15,13 +15,13 @@ from .paired import WARM_UP, BenchOptions, Variant
 
 MAPS, NETWORK, LAYOUT = "maps", "network", "layout"
 _CONVERSIONS = ("ReorderInput", "ReorderOutput")
-"""From and to onnxruntime's blocked layout; a tap needs one that the network may need, too."""
+"""Conversions between layouts. A tap needs one, but the network may need the same one."""
 _SUFFIX = "_kernel_time"
 
 
 @dataclass(frozen=True)
 class OperatorTime:
-    """What the nodes of one operator take in one run."""
+    """The time of all nodes of one operator in one run."""
 
     part: str
     """`maps`, `network`, or `layout` for conversions between layouts."""
@@ -34,7 +34,7 @@ class OperatorTime:
 def profile(variant: Variant, options: BenchOptions) -> list[OperatorTime]:
     """The operators of a file, the slowest first.
 
-    The file is run again with the profile switched on, which makes small nodes look slower than they are.
+    The file is run again with onnxruntime's profiler, which makes small nodes look slower than they are.
     """
     with tempfile.TemporaryDirectory() as folder:
         session = open_session(

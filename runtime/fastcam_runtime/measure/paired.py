@@ -1,4 +1,4 @@
-"""Measure what a file costs: interleaved rounds and paired differences, and what is needed to repeat it."""
+"""Measure what a file costs, with interleaved rounds and paired differences; the report is reproducible."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WARM_UP = 10
 MIN_ROUNDS = 6
 """Fewer differences give no 95 % confidence interval for their median."""
 _FREE_SIZE = 224
-"""Height and width for a network that leaves them free."""
+"""Height and width for a network whose input size is free."""
 _RESAMPLES = 2000
 
 _DTYPES: dict[str, npt.DTypeLike] = {
@@ -47,7 +47,7 @@ _DTYPES: dict[str, npt.DTypeLike] = {
 
 @dataclass
 class Variant:
-    """One of the files measured, with a session that is open and a tensor that is fed."""
+    """One of the measured files, with its open session and its inputs."""
 
     name: str
     path: Path
@@ -57,7 +57,7 @@ class Variant:
     samples: list[float] = field(default_factory=list)
     """Milliseconds, one per round."""
     cpu_samples: list[float] = field(default_factory=list)
-    """The same in processor time of all threads: what others do on the machine hardly changes it."""
+    """CPU time of all threads per round, in milliseconds: other load on the machine hardly changes it."""
 
     def run(self) -> None:
         """Run it once and keep the time."""
@@ -90,18 +90,18 @@ class Difference:
     median: float
     quartiles: tuple[float, float]
     interval: tuple[float, float]
-    """95 % of the medians of resampled rounds (bootstrap) lie in it."""
+    """95 % bootstrap interval of the median."""
     percent: float
     """The median in percent of the plain file's median."""
 
     @property
     def within_noise(self) -> bool:
-        """Whether the interval includes no difference at all."""
+        """Whether the interval includes 0."""
         return self.interval[0] <= 0 <= self.interval[1]
 
     @classmethod
     def between(cls, plain: Sequence[float], grafted: Sequence[float]) -> Difference:
-        """Compare the times of two that were run in the same rounds."""
+        """Compare the times of two variants that ran in the same rounds."""
         pairs = np.array(grafted) - np.array(plain)
         picks = np.random.default_rng(0).integers(0, pairs.size, (_RESAMPLES, pairs.size))
         medians = np.median(pairs[picks], axis=1)
@@ -135,8 +135,8 @@ class BenchOptions:
 def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> list[Variant]:
     """The variants to measure, plain first.
 
-    Without a `baseline`, the plain network is cut out of a grafted `.onnx` file. A file that was never
-    grafted, and a grafted `.ort` file, are measured alone.
+    Without a `baseline`, the plain network is pruned from a grafted `.onnx` file. A plain file, and a grafted
+    `.ort` file, are measured alone.
 
     Raises:
         ModelError: A file cannot be run.
@@ -175,7 +175,7 @@ def open_variant(
     *,
     opener: Callable[..., ort.InferenceSession] | None = None,
 ) -> Variant:
-    """One variant: the file at `path`, or `data` cut out of it, with random numbers for its inputs.
+    """One variant: the file at `path`, or `data` pruned from it, with random inputs.
 
     Raises:
         ModelError: It cannot be run.
@@ -208,7 +208,7 @@ def measure(variants: Sequence[Variant], rounds: int, progress: Callable[[int], 
 
 
 def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]:
-    """Everything that was measured, with what is needed to measure it again, in plain types."""
+    """All measurements and their conditions, in JSON types."""
     session = variants[-1].session
     provider = session.get_providers()[0]
     path = variants[-1].path
@@ -248,14 +248,14 @@ def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]
 
 
 def _feed(session: ort.InferenceSession, path: Path) -> dict[str, Array]:
-    """A tensor for every input: random numbers from 0 to 1, or to 255 for bytes, always the same ones."""
+    """A tensor for every input: random numbers from 0 to 1, or to 255 for bytes, with a fixed seed."""
     rng = np.random.default_rng(0)
     feed: dict[str, Array] = {}
     text = session.get_modelmeta().custom_metadata_map.get(METADATA_KEY)
     image = None if text is None else Metadata.of_file(path, text).image
     for value in session.get_inputs():
         if value.type not in _DTYPES:
-            raise ModelError(f"{path}: no values can be made up for its input {value.name!r} of {value.type}")
+            raise ModelError(f"{path}: no random values for its input {value.name!r} of {value.type}")
         dtype = np.dtype(_DTYPES[value.type])
         known = image if image is not None and image.name == value.name else None
         shape = [_size(size, axis, known) for axis, size in enumerate(value.shape)]
@@ -270,7 +270,7 @@ def _feed(session: ort.InferenceSession, path: Path) -> dict[str, Array]:
 
 
 def _size(size: int | str | None, axis: int, image: ImageInput | None) -> int:
-    """The size of an axis; if free, 1 for the batch, else what a grafted file says, else `_FREE_SIZE`."""
+    """The size of an axis. If free: 1 for the batch, else the size in the metadata, else `_FREE_SIZE`."""
     if isinstance(size, int) and size > 0:
         return size
     if axis == 0:

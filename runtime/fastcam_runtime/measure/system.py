@@ -24,7 +24,7 @@ def memory_bytes() -> int:
 
 
 def cpu_name() -> str:
-    """The processor, and the board where the system names it."""
+    """The processor, and the board if the system names it."""
     names = []
     with suppress(OSError):
         names.append(Path("/proc/device-tree/model").read_text().strip("\0\n "))
@@ -40,7 +40,7 @@ def cpu_name() -> str:
 def overflows_int8() -> bool:
     """Whether sums of two int8 products overflow here: an x86 without VNNI adds them in 16 bits.
 
-    False where the system does not tell.
+    False if the system does not report it.
     """
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -51,7 +51,7 @@ def overflows_int8() -> bool:
 
 
 def versions() -> dict[str, str]:
-    """The versions that decide how fast things run."""
+    """The versions of the packages that affect speed."""
     return {
         "onnxruntime": ort.__version__,
         "opencv": cv2.__version__,

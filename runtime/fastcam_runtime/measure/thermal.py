@@ -1,4 +1,4 @@
-"""How hot the device is, and whether it slows itself down: where the system tells."""
+"""The device's temperature, and whether it throttles, if the system reports them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 
 SYSTEM = Path("/sys")
 _FIRMWARE = "devices/platform/soc/soc:firmware/get_throttled"
-"""The state of a Raspberry Pi, in hexadecimal; its lower four bits are of now, the others of the past."""
+"""The throttling state of a Raspberry Pi, in hexadecimal; the lower four bits are the current state."""
 _NOW = 0b1111
 """Voltage too low, frequency capped, throttled, soft temperature limit."""
 _COLDEST, _HOTTEST = -40.0, 150.0
-"""Degrees that a sensor can mean; some without a chip behind them tell others."""
+"""Plausible degrees; unconnected sensors report others."""
 
 
 def temperatures(system: Path = SYSTEM) -> dict[str, float]:
-    """Degrees Celsius by sensor, as Linux names them; empty where there are none. The hottest of a name."""
+    """Degrees Celsius by Linux sensor name, the hottest of each name; empty if there are none."""
     found: dict[str, float] = {}
     for zone in sorted(system.glob("class/thermal/thermal_zone*")):
         with suppress(OSError, ValueError):
@@ -27,7 +27,7 @@ def temperatures(system: Path = SYSTEM) -> dict[str, float]:
 
 
 def throttled(system: Path = SYSTEM) -> bool | None:
-    """Whether heat or weak power slows the device down now; None if it does not tell."""
+    """Whether heat or low voltage slows down the device now; None if it does not report it."""
     with suppress(OSError, ValueError):
         return bool(int((system / _FIRMWARE).read_text(), 16) & _NOW)
     return None

@@ -17,7 +17,7 @@ def describe_graft(path: Path, file: Summary) -> str:
 
     Args:
         path: The file.
-        file: What it says of itself; it is grafted.
+        file: Its summary; it is grafted.
 
     Raises:
         ModelError: Its metadata are damaged.
@@ -34,7 +34,7 @@ def describe_graft(path: Path, file: Summary) -> str:
         f"maps        {metadata.statistic} (epsilon {metadata.epsilon:g}) → {metadata.normalize}",
         *([f"approximate {metadata.approximation}"] if metadata.approximation else []),
         *([f"class maps  {metadata.cam}"] if metadata.cam else []),
-        *([f"prepared    for {metadata.prepared}, and nothing else"] if metadata.prepared else []),
+        *([f"prepared    for {metadata.prepared} only"] if metadata.prepared else []),
         f"outputs     {', '.join(metadata.outputs)}",
         *([f"weights     in {_weights(path, file)}"] if file.weights else []),
         f"runs here   {_runs_here(file, metadata)}",
@@ -69,7 +69,7 @@ def _shown(labels: Sequence[str]) -> str:
 
 def _image(image: ImageInput, taps: Sequence[TapInfo]) -> str:
     text = f"{count(image.channels, 'channel')}, {image.height}×{image.width} {image.layout}"
-    # The size of the picture is free exactly if that of a scale is.
+    # The picture's size is free if and only if a scale's size is.
     free = any(side is None for tap in taps for side in tap.shape[2:])
     return f"{text} (of free size: frames are resized to this one)" if free else text
 
@@ -77,11 +77,11 @@ def _image(image: ImageInput, taps: Sequence[TapInfo]) -> str:
 def _weights(path: Path, file: Summary) -> str:
     missing = file.missing_weights(path)
     names = ", ".join(f"{name} (NOT THERE)" if name in missing else name for name in file.weights)
-    return f"{names}, to be kept beside it"
+    return f"{names}, needed beside it"
 
 
 def _numbers(values: Sequence[float]) -> str:
-    """Numbers as people write them: 57.63 is stored with all its binary digits."""
+    """Numbers in short form: the file has all digits of the float."""
     return f"[{', '.join(f'{value:g}' for value in values)}]"
 
 

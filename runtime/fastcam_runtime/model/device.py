@@ -22,13 +22,13 @@ AGAIN = "make it again on this device: fastcam export … --prepared"
 
 @functools.cache
 def block() -> int | None:
-    """How many channels onnxruntime keeps together on this processor; None if the library cannot tell."""
+    """The block size of onnxruntime's blocked layout on this processor; None if the library does not know."""
     function = native.find_function("fastcam_block")
     return None if function is None else int(function()) or None
 
 
 def here() -> str:
-    """The device that a file is prepared for: release of onnxruntime, processor, block of channels."""
+    """This device, as prepared files name it: release of onnxruntime, processor, block size."""
     channels = block()
     layout = f" with blocks of {channels}" if channels is not None else ""
     return f"onnxruntime {ort.__version__} on {platform.machine()}{layout}"
@@ -55,7 +55,7 @@ def package_version() -> str:
 
 
 def check(path: Path, file_metadata: Mapping[str, str], *, compiled: bool, provider_is_cpu: bool) -> None:
-    """Refuse a file that was prepared for another device, or for kernels that are not to be used.
+    """Refuse a file that was prepared for another device, or for kernels that are not used.
 
     Args:
         path: The file.
@@ -73,7 +73,7 @@ def check(path: Path, file_metadata: Mapping[str, str], *, compiled: bool, provi
 
 
 def refusal(prepared: str, *, compiled: bool, provider_is_cpu: bool) -> str:
-    """Why a file that was prepared for this cannot run here, in one line; empty where it can.
+    """One line why a prepared file cannot run here; empty if it can.
 
     Args:
         prepared: `Metadata.prepared` of the file.

@@ -24,8 +24,8 @@ def make_feeds(inputs: Sequence[Any], image: str, shape: Sequence[int], fill: Fi
     Args:
         inputs: The result of `session.get_inputs()`.
         image: The name of the picture's input.
-        shape: The picture's shape. Dimensions of other inputs with the name of one of the picture's get its
-            size; every other free dimension is 1.
+        shape: The picture's shape. A free dimension of another input gets the size of the picture's dimension
+            of the same name, else 1.
         fill: Makes an array of this shape and type.
 
     Raises:

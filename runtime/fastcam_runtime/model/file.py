@@ -1,4 +1,4 @@
-"""Read a model's file, and what it says about itself, without the onnx package."""
+"""Read a model's file, and summarise it, without the onnx package."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Summary:
-    """What an ONNX file says about itself, without a session."""
+    """A summary of an ONNX file, read without a session."""
 
     outputs: tuple[str, ...]
     metadata: dict[str, str]
     functions: tuple[str, ...]
     """The names of the exporter's local functions."""
     weights: tuple[str, ...] = ()
-    """The files beside it that have its weights, as it names them; none if it has them itself."""
+    """The external files of its weights, as it names them; empty if it holds them itself."""
     quantized: bool = False
     """Whether it computes with int8 or quantises tensors on the way."""
 
     def missing_weights(self, path: Path) -> list[str]:
-        """Those of the weights that are not beside the file at `path`."""
+        """The external files that are missing beside the file at `path`."""
         return [name for name in self.weights if not (path.parent / name).exists()]
 
 
@@ -56,7 +56,7 @@ def is_ort(path: Path) -> bool:
 
 
 def summarize(model: bytes | memoryview) -> Summary:
-    """What an ONNX file says about itself.
+    """Summarise an ONNX file.
 
     Raises:
         ModelError: These are not the bytes of an ONNX model.
@@ -106,7 +106,7 @@ def map_model(path: Path) -> mmap.mmap:
     """A model's file, memory-mapped: most of it is weights, which are rarely read.
 
     Raises:
-        ModelError: There is none, with the closest names in its folder; or it cannot be read or is empty.
+        ModelError: There is no such file (the message has the closest names), it cannot be read, or is empty.
     """
     check_name(path)
     try:

@@ -23,12 +23,12 @@ from .session import describe, open_cut
 from .watching import Runner
 
 MAX_SESSIONS = 3
-"""Sessions kept per model: each holds the weights once more."""
+"""Most open sessions per model: each has its own copy of the weights."""
 
 
 @dataclass(frozen=True)
 class ClassInput:
-    """How a session takes the class that its maps are for: the input `saliency_class`."""
+    """How a session takes the class of its maps: the input `saliency_class`."""
 
     there: bool
     """False if no class map is computed, or if a tool turned the input into a constant."""
@@ -44,7 +44,7 @@ class ClassInput:
 
 
 class Model:
-    """A file made by `fastcam export`. Sessions are opened when they are first asked for.
+    """A file made by `fastcam export`. Sessions are opened on first use.
 
     Args:
         path: The `.onnx` or `.ort` file.
@@ -72,7 +72,7 @@ class Model:
         self._compiled = compiled
         self._opener = opener
         self.can_be_cut = not is_ort(path)
-        """Whether maps that are not wanted cost nothing: only an ONNX file can be cut, an ORT file cannot."""
+        """Whether unused maps cost nothing: an ONNX file can be pruned, an ORT file cannot."""
         self._sessions: dict[frozenset[str], ort.InferenceSession] = {}
         self._used: dict[frozenset[str], float] = {}
         """When each session was used last."""
@@ -86,12 +86,14 @@ class Model:
             raise ModelError(f"{path} has no saliency maps yet; add them with: fastcam export {path}")
         self.metadata = contract.Metadata.of_file(path, text)
         if self.metadata.frame is not None:
-            raise ModelError(f"{path} prepares frames itself; this runtime needs one without --frame-input")
+            raise ModelError(
+                f"{path} preprocesses frames itself; this runtime needs it without --frame-input"
+            )
         self.maps = tuple(filter(is_saliency_output, outputs))
         """The names of the saliency outputs, in the file's order."""
         self._names = _by_word(self.maps)
         self.words = tuple(self._names)
-        """The same as words of `contract.OUTPUTS`."""
+        """The saliency outputs as names of `contract.OUTPUTS`."""
         if self.metadata.scores not in outputs:
             raise ModelError(f"{path}: its scores output {self.metadata.scores!r} is not there")
 
@@ -101,10 +103,10 @@ class Model:
         return bool(set(self.words) & set(contract.CLASS_OUTPUTS))
 
     def output_names(self, words: Sequence[str]) -> list[str]:
-        """The outputs in the file that `words` of `contract.OUTPUTS` stand for.
+        """The outputs in the file for `words`, names of `contract.OUTPUTS`.
 
         Raises:
-            ModelError: The file lacks one; the message tells the option that adds it.
+            ModelError: The file lacks one; the message has the option that adds it.
         """
         names: list[str] = []
         for word in words:
@@ -122,7 +124,7 @@ class Model:
         return f"{self.path} has no {word} (it has {has}); export it again with --outputs {every}"
 
     def session(self, words: Sequence[str]) -> ort.InferenceSession:
-        """A session that computes the maps of `words`, and no others where the file can be cut.
+        """A session that computes the maps of `words`, and no others if the file can be pruned.
 
         Raises:
             ModelError: The file lacks one of them, or onnxruntime cannot run it.
@@ -136,14 +138,14 @@ class Model:
                     del self._sessions[next(iter(self._sessions))]
                 session = self._open(None if key == frozenset(self.maps) else key)
                 release_memory()
-            self._sessions[key] = session  # the last used is the last to go
+            self._sessions[key] = session  # at the end: the least recently used is closed first
             self._used[key] = time.monotonic()
         return session
 
     def close_idle(self, seconds: float) -> None:
-        """Close the sessions that were not used for so long, but for the last used one. From any thread.
+        """Close sessions that were idle for so long, except the last used one. Thread-safe.
 
-        Each session holds the weights once more: views that nobody looks at any more cost memory.
+        Each session has its own copy of the weights, so sessions of unused views waste memory.
         """
         if len(self._sessions) < 2 or not self._lock.acquire(blocking=False):  # one is being opened
             return
@@ -179,13 +181,13 @@ class Model:
         return self._class_inputs[session]
 
     def describe(self) -> str:
-        """One line about what runs where, once a session is open; says so where the maps are approximate."""
+        """One line about what runs where, once a session is open, and whether the maps are approximate."""
         text = describe(next(iter(self._sessions.values())), self.path, self._file, compiled=self._compiled)
         left_out = self.metadata.approximation
         return f"{text}, approximate maps: {left_out}" if left_out else text
 
     def _look(self) -> Summary:
-        """What the file says of itself."""
+        """The summary of the file."""
         if self.can_be_cut:
             return summarize_file(self.path)
         session = self._open()
@@ -201,7 +203,7 @@ class Model:
 
 
 def _by_word(maps: Sequence[str]) -> dict[str, list[str]]:
-    """The outputs of the file that each word of `contract.OUTPUTS` stands for, where it has any."""
+    """The outputs of the file by name of `contract.OUTPUTS`."""
     scales = [name for name in maps if name.startswith(contract.SCALE_PREFIX)]
     found = {
         word: scales if word == "scales" else [n for n in contract.output_names((word,), 0) if n in maps]
@@ -211,7 +213,7 @@ def _by_word(maps: Sequence[str]) -> dict[str, list[str]]:
 
 
 def release_memory() -> None:
-    """Give freed memory back to the system: glibc keeps most of what a closed session held.
+    """Return freed memory to the system: glibc keeps most of the memory of a closed session.
 
     A no-op with any other C library.
     """

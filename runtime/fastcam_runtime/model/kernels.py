@@ -13,7 +13,7 @@ def describe_kernels(file: Summary, *, compiled: bool, on_cpu: bool) -> str:
     """One line: what computes the maps of a file, and if no compiled kernels do, why.
 
     Args:
-        file: What the file says of itself.
+        file: The summary of the file.
         compiled: Whether compiled kernels are wanted.
         on_cpu: Whether the CPU runs the network.
 

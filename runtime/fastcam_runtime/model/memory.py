@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def rss_bytes() -> int:
-    """The resident memory of the process now; its peak if the system does not tell."""
+    """The current resident memory of the process; its peak if the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):
@@ -17,7 +17,7 @@ def rss_bytes() -> int:
 
 
 def peak_rss_bytes() -> int:
-    """The most memory that the process has held; 0 on a system without the figure."""
+    """The peak resident memory of the process; 0 if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows

@@ -88,7 +88,7 @@ def _stays(field: Field) -> bool:
 
 
 def _read_by_subgraphs(attribute: memoryview) -> set[str]:
-    """Every name that the bodies in an attribute read: a superset of what they take from outside."""
+    """Every name that the subgraphs in an attribute read: a superset of the outer values they capture."""
     names: set[str] = set()
     for field in fields(attribute):
         if field.number not in (_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS) or field.wire != BYTES:

@@ -1,4 +1,4 @@
-"""What an ORT file says about itself; only onnxruntime can read this format."""
+"""Summarise an ORT file through a session; only onnxruntime can read this format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .file import Summary
 
 
 def summarize_ort(path: Path, session: ort.InferenceSession) -> Summary:
-    """What the session of an ORT file tells, and which of the compiled kernels the file needs.
+    """Summarise the session of an ORT file, with the compiled kernels that the file needs.
 
     Converting a grafted file expands its functions, unless the converter was given the kernels' library.
     """
@@ -25,5 +25,5 @@ def summarize_ort(path: Path, session: ort.InferenceSession) -> Summary:
 
 
 def _stored(text: str) -> bytes:
-    """A text as FlatBuffers store it: its length, then itself and a zero."""
+    """A text in FlatBuffers' encoding: its length, the text and a zero byte."""
     return struct.pack("<I", len(text)) + text.encode() + b"\0"

@@ -20,7 +20,7 @@ class Field:
     number: int
     wire: int
     value: memoryview
-    """The content of a length-delimited field; of any other, its bytes."""
+    """The content of a length-delimited field; the bytes of any other."""
     whole: memoryview
     """The field with its key."""
 
@@ -33,10 +33,10 @@ class Field:
 
 
 def fields(message: memoryview) -> Iterator[Field]:
-    """The fields of a message, in their order.
+    """The fields of a message, in order.
 
     Raises:
-        ModelError: The bytes are no message, or end too early.
+        ModelError: The bytes are not a message, or end too early.
     """
     at = 0
     while at < len(message):
@@ -97,7 +97,7 @@ def integer_field(number: int, value: int) -> bytes:
 
 
 def field_header(number: int, size: int) -> bytes:
-    """What stands before a length-delimited field of `size` bytes."""
+    """The key and length before a length-delimited field of `size` bytes."""
     return _varint(number << 3 | BYTES) + _varint(size)
 
 

@@ -31,12 +31,12 @@ NAMES = {
 }
 
 AUTO = ("cuda", "migraphx", "rocm", "coreml", "directml", "openvino", "cpu")
-"""What `auto` tries, in this order. TensorRT is left out because it compiles for minutes at its first start,
-the others because onnxruntime's own CPU kernels are rarely slower: ask for them by name."""
+"""The providers that `auto` tries, in this order. TensorRT is not among them because it compiles for minutes
+at its first start, the others because onnxruntime's own CPU kernels are rarely slower: name them explicitly."""
 
 
 def available() -> tuple[str, ...]:
-    """The short names of what the installed onnxruntime offers."""
+    """The short names of the providers in the installed onnxruntime."""
     offered = ort.get_available_providers()
     return tuple(short for short, name in NAMES.items() if name in offered)
 

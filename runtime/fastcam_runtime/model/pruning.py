@@ -1,7 +1,7 @@
-"""Cut saliency outputs, and the grafted nodes that only they need, out of a grafted file.
+"""Prune saliency outputs, and the grafted nodes that only they need, from a grafted file.
 
-onnxruntime runs every node of a file whatever outputs are asked for, so a frame that needs no map, or a view
-that needs one map of five, is only cheap in a file without the rest.
+onnxruntime runs every node of a file, even for outputs that are not requested. So a frame without a map, or a
+view with one map of five, is cheap only in a file without the other maps.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def cut(model: bytes | memoryview, keep: Collection[str] = ()) -> bytes:
     """The same model with only the saliency outputs in `keep`.
 
     The network's own nodes, inputs, outputs, weights and all metadata are kept byte for byte; grafted nodes
-    (by their name's prefix) stay if a kept output needs them. The input `saliency_class` goes when nothing
+    (by their name's prefix) stay if a kept output needs them. The input `saliency_class` is removed if no node
     reads it.
 
     Raises:
@@ -76,14 +76,14 @@ def cut_file(path: Path, keep: Collection[str] = ()) -> bytes:
 
 
 def _cut_graph(graph: memoryview, keep: frozenset[str]) -> list[memoryview]:
-    """The fields of the graph that stay, in their order."""
+    """The remaining fields of the graph, in order."""
     parts = list(fields(graph))
     nodes = {i: Node.read(part.value) for i, part in enumerate(parts) if part.number == GRAPH_NODE}
     outputs = {text_of(part.value, VALUE_NAME) for part in parts if part.number == GRAPH_OUTPUT}
     dropped = {name for name in outputs if is_saliency_output(name) and name not in keep}
     needed = _needed(list(nodes.values()), outputs - dropped)
     gone = {i for i, node in nodes.items() if node.grafted and needed.isdisjoint(node.outputs)}
-    # Only what a dropped node used can have become useless; everything else belongs to the network.
+    # Only inputs of dropped nodes can have become unused; everything else belongs to the network.
     touched = {CLASS_INPUT}.union(*({*nodes[i].reads, *nodes[i].outputs} for i in gone))
     useless = touched - (outputs - dropped).union(*(n.reads for i, n in nodes.items() if i not in gone))
 

@@ -23,12 +23,12 @@ logger = logging.getLogger(__name__)
 
 MAX_DEFAULT_THREADS = 4
 WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
-"""The entry of a session's configuration that tells where a model given as bytes has its external weights."""
+"""The session option with the folder of the external weights, for a model that is given as bytes."""
 
 _FINDS_WEIGHTS = (1, 21)
-"""The release of onnxruntime that knows this entry for weights on the CPU."""
+"""The first release of onnxruntime that supports this option for weights on the CPU."""
 _THREADS_PER_CORE = 8
-"""More than this is a typing error: all threads wait for each other many times per run."""
+"""Most threads per core; more are a typing error: threads synchronise many times per run."""
 
 
 def default_threads() -> int:
@@ -57,17 +57,17 @@ def open_session(
     profile: Path | None = None,
     optimized: Path | None = None,
 ) -> ort.InferenceSession:
-    """A session for the file at `path`, or for `data` cut out of it (external weights lie beside `path`).
+    """A session for the file at `path`, or for `data` pruned from it (external weights are beside `path`).
 
     An accelerator that fails to start is replaced by the CPU: `session.get_providers()[0]` says what runs.
 
     Args:
         path: The `.onnx` or `.ort` file.
-        data: The bytes of a model cut out of that file.
+        data: The bytes of a model pruned from that file.
         threads: Threads that share one operator; None for `default_threads()`.
         provider: A name of `providers.NAMES`, or `auto`.
-        compiled: Use the compiled kernels where they were built.
-        profile: Where the session's profile goes when it ends; onnxruntime adds the date and a suffix.
+        compiled: Use the compiled kernels if they were built.
+        profile: The path of the session's profile; onnxruntime adds the date and a suffix.
         optimized: Where onnxruntime saves the model as it optimised it for the CPU.
 
     Raises:
@@ -136,7 +136,7 @@ def _options(path: Path, data: bytes | None, threads: int | None, profile: Path 
 def _start_accelerator(
     model: str | bytes, options: ort.SessionOptions, chosen: list[str]
 ) -> ort.InferenceSession | None:
-    """A session on the first provider; None if that one does not start."""
+    """A session on the first provider; None if it does not start."""
     try:
         session = ort.InferenceSession(model, options, providers=chosen)
     except Exception:  # of a dozen types; if the model is at fault, the CPU will refuse it too
@@ -146,7 +146,7 @@ def _start_accelerator(
 
 
 def _refuse_without_weights(path: Path, data: bytes | None) -> None:
-    """Refuse a file whose weights onnxruntime cannot find: they lie in files of their own."""
+    """Refuse a file whose external weights onnxruntime cannot find."""
     if is_ort(path):
         return
     file = summarize_file(path)
@@ -156,8 +156,8 @@ def _refuse_without_weights(path: Path, data: bytes | None) -> None:
     version = tuple(map(int, ort.__version__.split(".")[:2]))
     if file.weights and data is not None and version < _FINDS_WEIGHTS:
         raise ModelError(
-            f"{path} keeps weights in {file.weights[0]}, where onnxruntime {ort.__version__} does not find "
-            f"them for a part of the file; from {'.'.join(map(str, _FINDS_WEIGHTS))} on it does"
+            f"{path} keeps weights in {file.weights[0]}; onnxruntime {ort.__version__} does not find them for "
+            f"a part of the file, releases from {'.'.join(map(str, _FINDS_WEIGHTS))} on do"
         )
 
 

@@ -37,7 +37,7 @@ FROM_BLOCKS = "SmoeScaleBlocked"
 FROM_INTEGERS = "SmoeScaleQuantized"
 FROM_CHANNELS_LAST = "SmoeScaleQuantizedNhwc"
 LANES = 8
-"""The kernel reads whole vectors of so many channels where these come last."""
+"""With the channels last, the kernel reads vectors of so many channels."""
 TO_NCHW = [0, 3, 1, 2]
 
 Parts = list[bytes | memoryview]
@@ -122,8 +122,8 @@ def _read_blocks(nodes: Sequence[Node], block: int) -> dict[int, Node]:
 def _read_channels_last(nodes: Sequence[Node], lengths: dict[str, int]) -> dict[int, Node]:
     """The SMOE nodes that can read quantised activations before they are transposed for it, by index.
 
-    onnxruntime computes quantised convolutions with the channels last. The kernel reads whole vectors of
-    channels there; taps with any other number of them stay as they are.
+    onnxruntime computes quantised convolutions in NHWC. There the kernel reads vectors of `LANES` channels;
+    taps whose number of channels is not a multiple of it are not changed.
     """
     producers = {name: node for node in nodes for name in node.outputs}
     changed = {}
@@ -160,7 +160,7 @@ def _lengths(graph: Sequence[Field]) -> dict[str, int]:
 
 
 def _arrange(nodes: Sequence[Node], outputs: Sequence[str], maps: Collection[str]) -> list[Node]:
-    """Drop unread nodes, give those of the branch their prefix, and move them behind the network."""
+    """Drop unused nodes, add the prefix to the branch's nodes, and move these behind the network."""
     network = _ancestors(nodes, [name for name in outputs if name not in maps])
     branch = []
     for number, i in enumerate(sorted(_ancestors(nodes, outputs) - network)):
@@ -182,7 +182,7 @@ def _ancestors(nodes: Sequence[Node], outputs: Sequence[str]) -> set[int]:
 
 
 def _last_first(nodes: Sequence[Node]) -> list[Node]:
-    """The nodes in another topological order: of all that could come next, always the last one.
+    """Reorder the nodes topologically: of all nodes that are ready, always take the last.
 
     onnxruntime runs nodes later in the file earlier: each scale's map is then computed right after its tap.
     """

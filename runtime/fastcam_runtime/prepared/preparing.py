@@ -26,7 +26,7 @@ from ..model.trial import difference, run_once
 from .layout import read_in_place
 
 BLOCKS = (16, 8)
-"""The possible numbers of channels per block, where the processor's is not known."""
+"""The block sizes to try if the processor's is not known."""
 
 
 class NothingToPrepareError(ModelError):
@@ -138,7 +138,7 @@ def lay_out(
     if reason:
         raise ModelError(f"the file cannot be prepared: the {reason}")
     raise NothingToPrepareError(
-        "nothing to prepare: here onnxruntime keeps no tensor that SMOE reads in whole blocks of channels"
+        "nothing to prepare: here onnxruntime stores no tapped tensor in whole blocks of channels"
     )
 
 

@@ -42,7 +42,7 @@ class Status:
     time: float = 0.0
     """When the frame was captured, in seconds since 1970."""
     cold: bool = False
-    """The first frame, or the first one of another view or class: caches and memory are warmed up by it."""
+    """A cold frame: the first one, or the first of another view or class. It warms up caches and memory."""
     explanation: Explanation | None = None
     image: Image | None = None
     """The frame itself, without anything drawn on it. Its pixels do not change."""
@@ -66,10 +66,10 @@ class Sink(ABC):
     """
 
     interactive: ClassVar[bool] = False
-    """A person looks at it. A pause holds its picture; a new view of the held frame is written to it."""
+    """Whether a person looks at it. A pause holds its picture; a new view of the held frame is written."""
 
     stop_hint: ClassVar[str] = ""
-    """How to stop the loop from here, in words, e.g. `q in its window`; empty if there is no key for it."""
+    """How to stop the loop here, as text, e.g. `q in its window`; empty if there is no key for it."""
 
     @abstractmethod
     def write(self, picture: Image, status: Status) -> None:
@@ -113,4 +113,4 @@ class SinkKind(UriKind[SinkOptions, Sink]):
     """A kind of sink."""
 
     interactive: bool = False
-    """A person looks at it; as `Sink.interactive`."""
+    """Whether a person looks at it, as in `Sink.interactive`."""

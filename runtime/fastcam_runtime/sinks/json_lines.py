@@ -23,19 +23,19 @@ from .base import Sink, Status, finite
 STDOUT = "-"
 SUFFIXES = (".jsonl", ".ndjson")
 _REGIONS = 5
-"""Regions in one line, the strongest ones."""
+"""Most regions per line, the strongest first."""
 
 
 class JsonLines(Sink):
-    """Writes one line per frame, each complete at once: class, score, the best five, regions and latency.
+    """Writes one line per frame, each in one piece: class, score, the best five, regions and latency.
 
-    A file is appended to, so a restart loses nothing, and a tool that rotates logs may cut it at any time.
+    Lines are appended, so a restart loses nothing, and a log rotation tool may truncate the file at any time.
 
     Args:
         target: A path; `-` for standard output.
 
     Raises:
-        SinkError: The file cannot be written, or is one of another kind.
+        SinkError: The file cannot be written, or is of another kind.
     """
 
     def __init__(self, target: str) -> None:
@@ -70,7 +70,7 @@ class JsonLines(Sink):
             written = os.write(self._descriptor, data)
             if written == len(data):
                 return
-            # The disk is full: no part of a line may stay.
+            # The disk is full: remove the partial line.
             os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
         except OSError as error:
             raise SinkError(f"{self._name}: {error.strerror}") from error
@@ -89,11 +89,11 @@ def check_lines_path(path: Path) -> None:
     if stat.S_ISDIR(mode):
         raise SinkError(f"{path}: is a folder, not a file")
     if stat.S_ISREG(mode) and path.suffix.lower() not in SUFFIXES:
-        raise SinkError(f"{path}: there is a file that is no {SUFFIXES[0]}; name another for the lines")
+        raise SinkError(f"{path}: exists and is not a {SUFFIXES[0]} file; name another file for the lines")
 
 
 def describe_frame(status: Status) -> dict[str, Any]:
-    """What is known of one frame, in types that JSON has.
+    """The description of one frame, in JSON types.
 
     `class`, `label` and `score` are of the class with the highest score; `explained` is there if a class was
     chosen. `regions` is null if the view shows no single map.
@@ -116,12 +116,12 @@ def describe_frame(status: Status) -> dict[str, Any]:
 
 
 def describe_classes(top: tuple[Prediction, ...]) -> list[dict[str, Any]]:
-    """Classes with their scores, in types that JSON has."""
+    """Classes with their scores, in JSON types."""
     return [{"class": each.index, "label": each.label, "score": finite(each.score)} for each in top]
 
 
 def describe_regions(status: Status) -> list[dict[str, Any]] | None:
-    """The regions of the map that is shown; None if the view shows no map, several ones, or LOVI."""
+    """The regions of the map on display; None if the view shows no map, several maps, or LOVI."""
     explanation = status.explanation
     saliency = None if explanation is None else _single_map(explanation)
     if explanation is None or saliency is None:
@@ -158,7 +158,7 @@ def describe_detections(status: Status) -> dict[str, Any]:
 
 
 def _single_map(explanation: Explanation) -> Array | None:
-    """The one map that is shown, H×W; None if there is none, several ones, or LOVI."""
+    """The map on display, H×W; None if there is none, if there are several, or for LOVI."""
     maps = list(explanation.maps.values())
     return maps[0] if len(maps) == 1 and maps[0].ndim == 2 else None
 

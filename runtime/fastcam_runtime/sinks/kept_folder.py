@@ -1,4 +1,4 @@
-"""A folder for what a running loop keeps: limited in files and megabytes, the oldest goes first."""
+"""A folder for the files that a running loop keeps: limited in number and size, oldest deleted first."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..errors import FastcamError, SinkError
 from .atomic import prepare_folder
 
 _STAMP = re.compile(r"\d{8}T\d{6}-\d{3}Z")
-"""How the names begin that are ours: the time in UTC. Names in their order are in the order of time."""
+"""The prefix of our names: the time in UTC. So sorting by name sorts by time."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """One thing in the folder: a file, or a folder of files that belong together."""
+    """One entry of the folder: a file, or a folder of files that belong together."""
 
     path: Path
     files: int
@@ -31,14 +31,14 @@ class Kept:
 
 
 class KeptFolder:
-    """Keeps within its limits by deleting the oldest things; what others put into the folder is left alone.
+    """Keeps within its limits by deleting its oldest entries; it does not touch files of other programs.
 
-    All methods are thread-safe. The folder is created when something is kept first.
+    All methods are thread-safe. The folder is created when the first file is kept.
 
     Args:
         path: The folder.
-        files: How many files it may hold.
-        megabytes: How many megabytes (of 10⁶ bytes) they may have.
+        files: The most files.
+        megabytes: The most megabytes (of 10⁶ bytes).
 
     Raises:
         FastcamError: A limit is below 1.
@@ -55,7 +55,7 @@ class KeptFolder:
         self._last = ""
 
     def new_name(self) -> str:
-        """A name that no earlier thing has, and that comes after all of them: the time in UTC."""
+        """A new name that sorts after all earlier ones: the time in UTC."""
         with self._lock:
             prepare_folder(self.path, str(self.path))
             moment = datetime.now(timezone.utc).timestamp()
@@ -67,7 +67,7 @@ class KeptFolder:
                 moment += 0.001
 
     def kept(self) -> list[Kept]:
-        """What is there, the oldest first."""
+        """The entries, oldest first."""
         found = []
         try:
             paths = sorted(path for path in self.path.iterdir() if _STAMP.match(path.name))
@@ -77,12 +77,12 @@ class KeptFolder:
             try:
                 parts = list(path.iterdir()) if path.is_dir() else [path]
                 found.append(Kept(path, len(parts), sum(part.stat().st_size for part in parts)))
-            except OSError:  # somebody deletes it just now
+            except OSError:  # race: deleted meanwhile
                 continue
         return found
 
     def make_room(self, files: int, size: int) -> None:
-        """Delete the oldest things until `files` more files of `size` bytes in all fit.
+        """Delete the oldest entries until `files` more files of `size` bytes in total fit.
 
         Raises:
             SinkError: They would not fit into the empty folder.

@@ -14,7 +14,7 @@ class NullSink(Sink):
 
 
 NULL = SinkKind(
-    {"null://": "nothing: pictures are drawn and thrown away"},
+    {"null://": "nothing: pictures are drawn and discarded"},
     lambda uri, options: NullSink(),
     ("null",),
     matches="null://".__eq__,

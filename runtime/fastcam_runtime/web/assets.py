@@ -1,4 +1,4 @@
-"""The JavaScript of this package: where it lies, and which onnxruntime-web it was written for."""
+"""The JavaScript of this package: its folder, and the release of onnxruntime-web it needs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def asset_folder() -> Path:
 
 
 def site_assets(*, bench: bool = False) -> tuple[str, ...]:
-    """Our files that belong into a site, as paths with slashes.
+    """Our files of a site, as paths with slashes.
 
     Args:
-        bench: With the page that `fastcam bench --web` opens.
+        bench: Include the page that `fastcam bench --web` opens.
     """
     folder = asset_folder()
     names = sorted(
@@ -37,7 +37,7 @@ def site_assets(*, bench: bool = False) -> tuple[str, ...]:
 
 
 def ort_version() -> str:
-    """The release of onnxruntime-web that the page was tested with; no other is taken."""
+    """The release of onnxruntime-web that the page was tested with; no other is accepted."""
     package = json.loads((asset_folder() / "package.json").read_text("utf-8"))
     return str(package["peerDependencies"]["onnxruntime-web"])
 

@@ -1,4 +1,4 @@
-"""`fastcam bench --web`: the network with its maps and without, in turns, in a browser without a window."""
+"""`fastcam bench --web`: run the network with and without its maps, in turn, in a headless browser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SECONDS_PER_ROUND = 10
 
 
 def find_browser() -> str:
-    """The path of a browser that runs without a window.
+    """The path of a browser that can run headless.
 
     Raises:
         FastcamError: There is none.
@@ -47,13 +47,13 @@ def find_browser() -> str:
 def measure_in_browser(
     model: Path, rounds: int, threads: int | None = None, ort: Path | None = None
 ) -> dict[str, Any]:
-    """What the maps of a grafted file cost in WebAssembly, with what is needed to measure it again.
+    """What the maps of a grafted file cost in WebAssembly, with the conditions of the measurement.
 
     Args:
-        model: A grafted `.onnx` file; the plain network is cut out of it.
+        model: A grafted `.onnx` file; the plain network is pruned from it.
         rounds: Runs of each.
         threads: Threads of the network; 1 by default.
-        ort: The folder of onnxruntime-web, if it is not to be looked for.
+        ort: The folder of onnxruntime-web; by default it is searched.
 
     Raises:
         FastcamError: There is no browser or no onnxruntime-web, or the page failed.
@@ -85,7 +85,7 @@ def _variant(name: str, samples: Sequence[float]) -> dict[str, Any]:
 
 
 def _open_page(browser: str, folder: Path, rounds: int, threads: int) -> dict[str, Any]:
-    """Open the page that measures, and wait for what it posts."""
+    """Open the page that measures, and wait for the result that it posts."""
     reports: queue.Queue[bytes] = queue.Queue()
     server = SiteServer(folder / "site", on_report=reports.put)
     url = f"http://127.0.0.1:{server.port}/bench.html?rounds={rounds}&threads={threads}"

@@ -1,4 +1,4 @@
-"""A certificate for https at home: browsers give a camera to https pages only."""
+"""A self-signed certificate: browsers allow camera access only on https pages."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Certificate:
 
 
 def self_signed(addresses: tuple[str, ...]) -> Certificate:
-    """A certificate that this machine signed itself, for these addresses; made by `openssl`, and kept.
+    """A self-signed certificate for these addresses, made by `openssl` and cached.
 
     Raises:
         FastcamError: There is no `openssl`, or it failed.
     """
     openssl = shutil.which("openssl")
     if openssl is None:
-        raise FastcamError("--https needs openssl for a certificate, or your own one: --cert FILE --key FILE")
+        raise FastcamError("--https needs openssl, or your own certificate: --cert FILE --key FILE")
     folder = user_cache("web") / "certificate"
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
@@ -54,11 +54,11 @@ def self_signed(addresses: tuple[str, ...]) -> Certificate:
 
 
 def local_addresses() -> tuple[str, ...]:
-    """This machine's addresses, 127.0.0.1 first, then the one that its network knows it by."""
+    """This machine's addresses: 127.0.0.1 first, then its address in the network."""
     addresses = ["127.0.0.1"]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing; only asks which way it would go
+            probe.connect(("192.0.2.1", 9))  # sends nothing: only selects the interface
             addresses.append(str(probe.getsockname()[0]))
         except OSError:
             pass

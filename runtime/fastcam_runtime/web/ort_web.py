@@ -1,6 +1,6 @@
 """onnxruntime-web: found on this machine, or fetched once with `npm pack`.
 
-Its WebAssembly is too large for our wheel. A page never loads it from anywhere but its own server.
+Its WebAssembly is too large for our wheel. A page loads it only from its own server.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _FETCH_SECONDS = 300
 def find_ort_web(given: Path | None = None) -> Path:
     """The folder with the files of onnxruntime-web.
 
-    Looked for in `given`, in the `node_modules` of this folder and those above, and in our cache; else
+    It is searched in `given`, in the `node_modules` of this folder and those above, and in our cache; else
     `npm pack` fetches it into the cache.
 
     Args:
-        given: The package's folder, or its `dist`; nothing else is looked at then.
+        given: The package's folder, or its `dist`; no other folder is searched then.
 
     Raises:
-        FastcamError: There is none, or not this release; the message tells how to get it.
+        FastcamError: There is none, or not this release; the message says how to get it.
     """
     version = ort_version()
     if given is not None:
@@ -57,7 +57,7 @@ def find_ort_web(given: Path | None = None) -> Path:
 
 
 def _check(folder: Path, version: str) -> Path:
-    """The folder with the files themselves, known to be of this release as far as it says."""
+    """The folder with the files, after checking the release if the folder states it."""
     dist = folder / "dist" if (folder / "dist").is_dir() else folder
     missing = [name for name in WASM_FILES if not (dist / name).is_file()]
     if missing:
@@ -70,7 +70,7 @@ def _check(folder: Path, version: str) -> Path:
 
 
 def _version(package: Path) -> str:
-    """The release that a package's folder says it is; empty if it is no folder of this package."""
+    """The release in a package's folder; empty if it is not a folder of this package."""
     try:
         content = json.loads((package / "package.json").read_text("utf-8"))
     except (OSError, ValueError):
@@ -101,7 +101,7 @@ def _fetch(version: str, target: Path) -> None:
         unpacked = folder / "unpacked"
         unpacked.mkdir()
         _unpack(archives[0], unpacked)
-        if not target.is_dir():  # another process may have been faster
+        if not target.is_dir():  # race: another process may have been faster
             unpacked.rename(target)
 
 

@@ -1,4 +1,4 @@
-"""Serve the site: the right types and headers, compressed where the browser takes it."""
+"""Serve the site: with the right types and headers, compressed if the browser accepts it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import FastcamError
 from .certificate import Certificate
 
 HEADERS = {
-    # Threads need a page that is isolated from others.
+    # WebAssembly threads need a cross-origin isolated page.
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Embedder-Policy": "require-corp",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -36,7 +36,7 @@ _LONGEST_REPORT = 10_000_000
 
 
 class SiteServer:
-    """Serves a folder until it is closed, in threads of its own.
+    """Serves a folder until it is closed, in its own threads.
 
     Args:
         folder: The site.
@@ -88,7 +88,7 @@ class _Server(ThreadingHTTPServer):
     context: ssl.SSLContext | None = None
 
     def process_request_thread(self, request: object, client_address: object) -> None:
-        """Shake hands in the request's own thread, so that a slow client holds up no other."""
+        """Do the TLS handshake in the request's own thread, so that a slow client does not block others."""
         try:
             if self.context is not None:
                 request = self.context.wrap_socket(request, server_side=True)  # type: ignore[arg-type]
@@ -98,7 +98,7 @@ class _Server(ThreadingHTTPServer):
         super().process_request_thread(request, client_address)  # type: ignore[arg-type]
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A browser that went away is no error of ours."""
+        """Ignore errors: a browser that disconnects is not our error."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -138,10 +138,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.OK, "text/plain", b"thanks\n")
 
     def log_message(self, format: str, *args: object) -> None:
-        """Who looks at the page is nobody's business."""
+        """Log nothing, for privacy."""
 
     def _find(self) -> Path | None:
-        """The file that the request names; None if it is none of the site's."""
+        """The file that the request names; None if the site has no such file."""
         name = unquote(urlsplit(self.path).path).lstrip("/") or "index.html"
         try:
             path = (self._folder / name).resolve()

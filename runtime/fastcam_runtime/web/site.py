@@ -35,10 +35,10 @@ class SiteSize:
 
 
 def check_model(path: Path) -> Summary:
-    """What a model says about itself that the page can run.
+    """The summary of a model that the page can run.
 
     Raises:
-        ModelError: It cannot, and why.
+        ModelError: The page cannot run it; the message says why.
     """
     if is_ort(path):
         raise ModelError(f"{path}: the page reads labels and preprocessing from .onnx files, not from .ort")
@@ -52,19 +52,19 @@ def check_model(path: Path) -> Summary:
     if metadata.prepared:
         raise ModelError(f"{path} was prepared for {metadata.prepared}; export it without --prepared")
     if metadata.frame is not None:
-        raise ModelError(f"{path} prepares frames itself; the page needs one without --frame-input")
+        raise ModelError(f"{path} preprocesses frames itself; export it without --frame-input for the page")
     return file
 
 
 def write_site(model: Path, folder: Path, ort: Path, *, webgpu: bool = True, bench: bool = False) -> SiteSize:
-    """Write the site into `folder`, in one step: it appears whole, or what was there stays.
+    """Write the site into `folder` atomically: a failure leaves the folder unchanged.
 
     Args:
         model: A grafted `.onnx` file.
         folder: It must not exist, be empty, or hold a site already.
         ort: The folder with the files of onnxruntime-web.
-        webgpu: With the larger build that can use a graphics processor.
-        bench: With the page that `fastcam bench --web` opens.
+        webgpu: Include the larger build that can use a GPU.
+        bench: Include the page that `fastcam bench --web` opens.
 
     Raises:
         ModelError: The page cannot run this model.
@@ -93,7 +93,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _swap(part: Path, folder: Path) -> None:
-    """Put the new folder in the place of the old one."""
+    """Replace the old folder by the new one."""
     old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
     if folder.is_dir():
         folder.rename(old)
@@ -146,12 +146,12 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _strip_comments(script: Path) -> None:
-    """Take out the comments that stand on lines of their own: a third of what a browser would fetch."""
+    """Remove comments on their own lines: a third of the bytes that a browser would fetch."""
     script.write_text(_COMMENT.sub("", script.read_text("utf-8")), "utf-8")
 
 
 def _digest(folder: Path) -> str:
-    """The same for the same files, so that browsers fetch nothing anew."""
+    """A digest of the files: the same for the same files, so that browsers use their cache."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(path.relative_to(folder).as_posix().encode())
@@ -160,7 +160,7 @@ def _digest(folder: Path) -> str:
 
 
 def _compress(folder: Path) -> None:
-    """Write each text, wasm file and model once more as `.gz`, for the page and for servers."""
+    """Write a `.gz` copy of each text, wasm file and model, for the page and for servers."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix in _COMPRESSED:
             packed = path.with_name(f"{path.name}.gz")

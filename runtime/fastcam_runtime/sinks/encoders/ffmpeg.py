@@ -33,7 +33,7 @@ class FfmpegCodec:
     """What it writes, in words."""
     options: tuple[str, ...]
     fastest: float = 1000.0
-    """The highest frame rate that it can write; of a faster video pictures are left out."""
+    """The highest frame rate that it can write; pictures of a faster video are dropped."""
 
 
 # Every player takes 4:2:0. The matrix is the one that players assume for small pictures; it is also written

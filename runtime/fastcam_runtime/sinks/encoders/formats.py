@@ -47,7 +47,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 def open_encoder(path: Path, part: Path, fps: float, size: tuple[int, int]) -> Encoder:
     """The best encoder for the suffix of `path` that works here; it writes to `part`.
 
-    The codec is logged, and that browsers cannot play it where that is so.
+    The codec is logged, with a warning if browsers cannot play it.
 
     Raises:
         SinkError: No encoder works.

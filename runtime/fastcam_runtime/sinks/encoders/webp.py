@@ -1,4 +1,4 @@
-"""Animated WebP: every picture is a WebP of its own, in one container.
+"""Animated WebP: each picture is a separate WebP, in one container.
 
 The container is written here, picture by picture, so that memory stays bounded and no library is needed:
 https://developers.google.com/speed/webp/docs/riff_container
@@ -17,14 +17,14 @@ from .base import Encoder
 
 _QUALITY = 80
 LONGEST_SIDE = 16383
-"""The format has no larger pictures."""
+"""Largest width or height of the format."""
 _HEAD = 12
 """Bytes of `RIFF`, the size and `WEBP`; chunks follow."""
 _ANIMATED = 0x02
 
 
 class WebpAnimation(Encoder):
-    """A WebP file: an animation that repeats, or a lossless picture if there is one picture only."""
+    """A WebP file: an animation that repeats, or a lossless picture if there is only one."""
 
     codec = "WebP"
 
@@ -72,7 +72,7 @@ class WebpAnimation(Encoder):
         encoded, content = cv2.imencode(".webp", picture, [cv2.IMWRITE_WEBP_QUALITY, _QUALITY])
         if not encoded:
             raise SinkError(f"OpenCV cannot write a .webp of {picture.shape[1]}x{picture.shape[0]}")
-        # From the start of this frame to that of the next one: rounding does not add up.
+        # From the start of this frame to the start of the next: rounding errors do not accumulate.
         duration = round(1e3 * (number + 1) / self._fps) - round(1e3 * number / self._fps)
         place = _uint24(0) * 2 + _uint24(self._size[0] - 1) + _uint24(self._size[1] - 1)
         return _chunk(b"ANMF", place + _uint24(duration) + b"\0" + content.tobytes()[_HEAD:])

@@ -1,4 +1,4 @@
-"""What the page's buttons ask for: a JSON object, checked as a whole before anything changes."""
+"""The requests of the page's buttons: a JSON object, checked as a whole before anything changes."""
 
 from __future__ import annotations
 

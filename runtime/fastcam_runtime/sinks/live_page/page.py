@@ -70,7 +70,7 @@ class LivePage(Sink):
             "/healthz": ("GET", self._send_health),
             "/metrics": ("GET", self._send_metrics),
         }
-        """For programs that watch the device: without a token, because they tell nothing worth one."""
+        """For monitoring programs: without a token, because they reveal nothing private."""
         self._routes: dict[str, tuple[str, Handler]] = {
             **dict.fromkeys(self._assets, ("GET", self._send_asset)),
             "/stream.mjpg": ("GET", lambda request, connection: self._stream.send(connection)),

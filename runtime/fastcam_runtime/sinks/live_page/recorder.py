@@ -1,4 +1,4 @@
-"""The page's record button: pictures become a video, in a folder with limits."""
+"""The page's record button: writes videos to a folder with limits."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ logger = logging.getLogger(__name__)
 
 SUFFIX = ".mp4"
 _CHECK_EVERY = 15
-"""Pictures between two looks at the size of the recording."""
+"""Pictures between two checks of the recording's size."""
 _LIST_SECONDS = 1.0
 _SHARE = 0.9
-"""A recording ends at this share of the folder's limit: what the encoder still holds comes on top."""
+"""A recording ends at this share of the folder's limit: the encoder's buffers come on top."""
 
 
 class Recorder:
     """Records what the page shows.
 
-    `start` and `stop` may be called from any thread; `write`, `refresh` and `close` are for the loop's. A
-    recording that fails ends, and `error` tells why: the loop goes on.
+    `start` and `stop` may be called from any thread; `write`, `refresh` and `close` only from the loop's. If
+    a recording fails, it ends, and `error` says why: the loop continues.
 
     Args:
         folder: Where recordings go.
@@ -55,7 +55,7 @@ class Recorder:
 
     @property
     def seconds(self) -> float:
-        """How long the recording runs; 0 if there is none."""
+        """The length of the current recording; 0 if there is none."""
         return time.monotonic() - self._started if self._video is not None and self._pictures else 0.0
 
     def start(self) -> None:
@@ -64,7 +64,7 @@ class Recorder:
         self._wanted = True
 
     def stop(self) -> None:
-        """Finish the recording at the next picture, or while a pause holds one."""
+        """Finish the recording at the next picture, or during a pause."""
         self._wanted = False
 
     def recordings(self) -> list[Kept]:
@@ -77,7 +77,7 @@ class Recorder:
         return sum(kept.path.suffix == "" for kept in self._list())
 
     def _list(self) -> list[Kept]:
-        """What the folder holds, at most a second ago: every viewer of the page asks twice a second."""
+        """The folder's entries, cached for a second: every viewer of the page asks twice a second."""
         now = time.monotonic()
         if now - self._listed[0] > _LIST_SECONDS:
             self._listed = now, self.folder.kept()
@@ -97,7 +97,7 @@ class Recorder:
                 self._open()
             assert self._video is not None
             self._video.write(picture, status)
-            if not self._pictures:  # starting an encoder takes a while, and records nothing
+            if not self._pictures:  # not counted: starting an encoder takes a while
                 self._started = time.monotonic()
             self._pictures += 1
             if self._pictures % _CHECK_EVERY == 0:
@@ -134,7 +134,7 @@ class Recorder:
         self._pictures = 0
 
     def _keep_within_limits(self) -> None:
-        """Make room for the growing file; end it where it alone reaches the limit."""
+        """Make room for the growing file; end it if it alone reaches the limit."""
         part = beside(self._path)
         size = part.stat().st_size if part.exists() else 0
         if size > _SHARE * self.folder.bytes:

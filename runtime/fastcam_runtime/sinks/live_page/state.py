@@ -1,4 +1,4 @@
-"""What the page is told as JSON: the status again and again, and what there is to choose from once."""
+"""The page's data as JSON: the status, which it polls, and the choices, which it reads once."""
 
 from __future__ import annotations
 
