@@ -32,7 +32,7 @@ NAMES = {
 
 AUTO = ("cuda", "migraphx", "rocm", "coreml", "directml", "openvino", "cpu")
 """The providers that `auto` tries, in this order. TensorRT is not among them because it compiles for minutes
-at its first start, the others because onnxruntime's own CPU kernels are rarely slower: name them explicitly."""
+at its first start, the others because onnxruntime's CPU kernels are rarely slower: name them explicitly."""
 
 
 def available() -> tuple[str, ...]:

@@ -50,7 +50,7 @@ def cut(model: bytes | memoryview, keep: Collection[str] = ()) -> bytes:
     """The same model with only the saliency outputs in `keep`.
 
     The network's own nodes, inputs, outputs, weights and all metadata are kept byte for byte; grafted nodes
-    (by their name's prefix) stay if a kept output needs them. The input `saliency_class` is removed if no node
+    (by their name's prefix) stay if a kept output needs them. The input `saliency_class` goes if no node
     reads it.
 
     Raises:

@@ -156,7 +156,7 @@ def _refuse_without_weights(path: Path, data: bytes | None) -> None:
     version = tuple(map(int, ort.__version__.split(".")[:2]))
     if file.weights and data is not None and version < _FINDS_WEIGHTS:
         raise ModelError(
-            f"{path} keeps weights in {file.weights[0]}; onnxruntime {ort.__version__} does not find them for "
+            f"{path} keeps weights in {file.weights[0]}; onnxruntime {ort.__version__} cannot find them for "
             f"a part of the file, releases from {'.'.join(map(str, _FINDS_WEIGHTS))} on do"
         )
 

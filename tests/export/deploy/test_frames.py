@@ -74,7 +74,7 @@ def test_frame_file_is_refused_by_the_runtime_in_one_line(tmp_path: Path) -> Non
     exported = export(small_cnn(), tmp_path / "frames.onnx", frame_input="48x64")
     assert exported.metadata.frame is not None
     assert (exported.metadata.frame.height, exported.metadata.frame.channels) == (48, 3)
-    with pytest.raises(ModelError, match="prepares frames itself; this runtime needs one without"):
+    with pytest.raises(ModelError, match="preprocesses frames itself; export it without"):
         Explainer(tmp_path / "frames.onnx")
 
 

@@ -50,7 +50,7 @@ def test_what_only_some_files_have() -> None:
         "scores      logits  logits, no labels",
         "approximate without scale 7×7",
         "class maps  gradcam",
-        "prepared    for another, and nothing else",
+        "prepared    for another only",
         "runs here   not at all: prepared for ",
     ):
         assert f"\n{line}" in f"\n{special}"

@@ -56,6 +56,6 @@ def test_weights_that_were_left_behind(model: Path, capsys: pytest.CaptureFixtur
     main(["inspect", str(model)])
     told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("weights")]
     assert told == [
-        "weights     in model.data, to be kept beside it",
-        "weights     in model.data (NOT THERE), to be kept beside it",
+        "weights     in model.data, needed beside it",
+        "weights     in model.data (NOT THERE), needed beside it",
     ]
