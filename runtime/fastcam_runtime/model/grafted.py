@@ -86,9 +86,7 @@ class Model:
             raise ModelError(f"{path} has no saliency maps yet; add them with: fastcam export {path}")
         self.metadata = contract.Metadata.of_file(path, text)
         if self.metadata.frame is not None:
-            raise ModelError(
-                f"{path} preprocesses frames itself; this runtime needs it without --frame-input"
-            )
+            raise ModelError(f"{path} preprocesses frames itself; export it without --frame-input")
         self.maps = tuple(filter(is_saliency_output, outputs))
         """The names of the saliency outputs, in the file's order."""
         self._names = _by_word(self.maps)
