@@ -141,7 +141,7 @@ class Overlay:
 
     def _levels_of(self, part: Array, height: int, width: int) -> Array:
         """The levels that the mixer takes, of the part of the map that lies on the frame."""
-        # To bytes before enlarging: the values become one of 256 colours in any case.
+        # Convert to bytes before upsampling: there are only 256 colours anyway.
         if self._blend == "focus":
             small = _to_bytes(part, *self._contrast(part), (CLEAR, self._mix.darkest))
         else:

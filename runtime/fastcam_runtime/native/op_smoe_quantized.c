@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-/* Channels whose steps add up in 32 bits. */
+/* Most channels: the sum of their values must fit into 32 bits. */
 enum { MOST_CHANNELS = 1 << 22 };
 
 typedef struct {

@@ -76,8 +76,8 @@ GIF = (
 class FfmpegPipe(Encoder):
     """A file that `ffmpeg` writes.
 
-    It is not reached by signals that end this program; it ends when the pipe is closed. So the recording is
-    finished even if this program is killed. If `ffmpeg` is killed too, the file plays up to the last second.
+    `ffmpeg` does not get the signals that end this program; it ends when the pipe is closed. So it finishes
+    the recording even if this program is killed. If both are killed, the file plays up to the last second.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ def _command(program: str, codec: FfmpegCodec, target: str, fps: float, size: tu
         *("-f", "rawvideo", "-pix_fmt", "bgr24", "-video_size", f"{size[0]}x{size[1]}"),
         *("-r", f"{fps:.10g}", "-i", "pipe:0", "-an"),  # -framerate would round 119.88 to 120
         *codec.options,
-        *("-flush_packets", "1"),  # the file grows as it is recorded: its size on disk can be told
+        *("-flush_packets", "1"),  # so that the size on disk is up to date
         *SAFE_OPTIONS.get(Path(target).suffix.lower(), ()),
         *(("-r", f"{codec.fastest:g}") if fps > codec.fastest else ()),
         f"file:{target}",  # without the protocol, `12:30.mp4` would be a URL
