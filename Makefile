@@ -3,6 +3,7 @@
 # make test-fast    the tests that are not marked slow, for a first answer while you work
 # make test-oldest  the fast tests with the lowest versions that pyproject.toml promises
 # make bench        what the maps cost here, beside other packages; BENCH=--quick for a first look
+# make fuzz         mutated files through every command; FUZZ="--models 20000 --metadata 5000" for more
 # make wheels       wheels for x86_64 and aarch64 with the compiled kernels, and an sdist, in dist/
 # make lint         formatting, lint and types only
 # make clean        remove the environments and everything that was built
@@ -14,7 +15,7 @@ PIP := -m pip --disable-pip-version-check --quiet
 # One worker per core; a worker that is done takes tests from the others.
 PYTEST := -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: demo test test-fast test-oldest bench wheels lint venv clean
+.PHONY: demo test test-fast test-oldest bench fuzz wheels lint venv clean
 
 demo: .venv/.export
 	$(BIN)/fastcam demo
@@ -30,6 +31,9 @@ test-oldest: .venv-oldest/.done
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks $(BENCH)
+
+fuzz: venv
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(FUZZ)
 
 wheels: .venv/.export
 	PYTHON=$(BIN)/python .ci/wheels dist

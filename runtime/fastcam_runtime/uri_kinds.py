@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,11 @@ class UriKind(Generic[OptionsT, OpenedT]):
             return self.matches(uri)
         scheme, separator, _ = uri.partition("://")
         return scheme in self.schemes if separator else Path(uri).suffix.lower() in self.suffixes
+
+
+def local_path(text: str | Path) -> Path:
+    """The path that a user typed, with `~` as the home folder; `~name` stays where nobody has that name."""
+    return Path(os.path.expanduser(text))
 
 
 def usage_lines(kinds: Iterable[UriKind[OptionsT, OpenedT]]) -> str:

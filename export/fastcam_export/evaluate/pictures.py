@@ -10,6 +10,7 @@ from fastcam_runtime.image import Image
 from fastcam_runtime.sources.files import IMAGE_SUFFIXES
 from fastcam_runtime.sources.patterns import matching
 from fastcam_runtime.sources.registry import open_source
+from fastcam_runtime.uri_kinds import local_path
 
 from .localisation import MASK_ENDINGS
 
@@ -20,7 +21,7 @@ def list_pictures(given: str) -> list[Path]:
     Raises:
         SourceError: There is none.
     """
-    path = Path(given).expanduser()
+    path = local_path(given)
     if path.is_dir():
         found = list(path.iterdir())
     elif path.is_file():

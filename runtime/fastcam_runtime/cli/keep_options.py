@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..live.keep_rules import EXAMPLES, Rule, parse_rule
 from ..sinks.kept_folder import KeptFolder
+from ..uri_kinds import local_path
 
 _FOLDER = "fastcam-kept"
 _FILES = 1000
@@ -45,7 +46,7 @@ def add_keep_options(parser: argparse.ArgumentParser) -> None:
 
 def keep_folder(args: argparse.Namespace) -> KeptFolder:
     """The folder that the options describe; it is not created yet."""
-    return KeptFolder(args.keep_in.expanduser(), args.keep_files, args.keep_mb)
+    return KeptFolder(local_path(args.keep_in), args.keep_files, args.keep_mb)
 
 
 def keep_rules(args: argparse.Namespace) -> list[Rule]:

@@ -14,6 +14,7 @@ from ..sinks.atomic import check_folder, prepare_folder, write_whole
 from ..sinks.images import NUMBER
 from ..sources.files import IMAGE_SUFFIXES
 from ..sources.patterns import matching
+from ..uri_kinds import local_path
 
 
 def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Path]) -> None:
@@ -26,7 +27,7 @@ def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Pat
     seen = set()
     for output in outputs:
         uri = "://" in str(output)
-        path = Path(output).expanduser()
+        path = local_path(output)
         place = str(output) if uri else os.path.realpath(path)
         if place in seen:
             raise SinkError(f"{output}: named twice as an output")
@@ -52,7 +53,7 @@ def _places(text: str) -> list[Path]:
     """The existing files and folders that an input names."""
     if "://" in text:
         return []
-    path = Path(text).expanduser()
+    path = local_path(text)
     if path.is_dir():
         images = [file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES]
         return [path, *_with_folders(images)]

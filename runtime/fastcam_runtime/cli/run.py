@@ -42,7 +42,7 @@ from ..sources.capture import without_password
 from ..sources.live_source import interruptible
 from ..sources.ordered import PICTURES_PER_SECOND
 from ..sources.registry import KINDS as SOURCE_KINDS
-from ..uri_kinds import usage_lines
+from ..uri_kinds import local_path, usage_lines
 from .arguments import add_speed_switches, parse_size, refuse_below_one
 from .box_options import add_box_options, only_classes, read_threshold
 from .keep_options import add_keep_options, keep_folder, keep_rules
@@ -182,7 +182,7 @@ def run(args: argparse.Namespace) -> int:
         check_json_path(args.json)
     lines = args.jsonl if args.jsonl != STDOUT else None
     if lines is not None:
-        check_lines_path(Path(lines).expanduser())
+        check_lines_path(local_path(lines))
     refuse_overwriting([args.model, args.input], [*args.outputs, *filter(None, (args.json, lines))])
     rules, kept = keep_rules(args), keep_folder(args)
     # Drawing runs in its own thread beside the network. OpenCV's pool would compete with it for the cores.

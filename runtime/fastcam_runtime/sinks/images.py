@@ -10,6 +10,7 @@ import cv2
 
 from ..errors import SinkError
 from ..image import Image
+from ..uri_kinds import local_path
 from .atomic import prepare_folder, write_whole
 from .base import Sink, SinkKind, Status
 
@@ -129,16 +130,16 @@ class ImageFolder(Sink):
 
 IMAGE = SinkKind(
     {"out.png": "one picture"},
-    lambda uri, options: ImageFile(Path(uri).expanduser()),
+    lambda uri, options: ImageFile(local_path(uri)),
     suffixes=IMAGE_SUFFIXES,
 )
 NUMBERED = SinkKind(
     {"frames/%04d.png": "every picture in a numbered file"},
-    lambda uri, options: NumberedImages(str(Path(uri).expanduser())),
+    lambda uri, options: NumberedImages(str(local_path(uri))),
     matches=lambda uri: "://" not in uri and "%" in uri,
 )
 FOLDER = SinkKind(
     {"folder/": "every picture in a file, named after the photo that was read or numbered"},
-    lambda uri, options: ImageFolder(Path(uri).expanduser(), uri),
-    matches=lambda uri: "://" not in uri and (uri.endswith("/") or Path(uri).expanduser().is_dir()),
+    lambda uri, options: ImageFolder(local_path(uri), uri),
+    matches=lambda uri: "://" not in uri and (uri.endswith("/") or local_path(uri).is_dir()),
 )

@@ -17,6 +17,7 @@ from ..errors import SinkError
 from ..explanation import DETECT, Explanation
 from ..image import Array, Image
 from ..regions import Region, regions
+from ..uri_kinds import local_path
 from .atomic import prepare_folder
 from .base import Sink, Status, finite
 
@@ -43,7 +44,7 @@ class JsonLines(Sink):
         self._descriptor = -1
         if target == STDOUT:
             return
-        path = Path(target).expanduser()
+        path = local_path(target)
         check_lines_path(path)
         prepare_folder(path.parent, target)
         try:

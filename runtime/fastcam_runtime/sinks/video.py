@@ -11,6 +11,7 @@ import cv2
 
 from ..errors import SinkError
 from ..image import Image
+from ..uri_kinds import local_path
 from .atomic import beside, prepare_folder, set_aside
 from .base import Sink, SinkKind, Status
 from .encoders import FORMATS, Encoder, open_encoder
@@ -116,7 +117,7 @@ VIDEO = SinkKind(
         "out.mp4": "a video; also .webm, .mov, .mkv and .avi",
         "out.webp": "an animation, or one picture; also .gif",
     },
-    lambda uri, options: VideoFile(Path(uri).expanduser(), options.fps, real_time=options.real_time),
+    lambda uri, options: VideoFile(local_path(uri), options.fps, real_time=options.real_time),
     suffixes=tuple(FORMATS),
 )
 

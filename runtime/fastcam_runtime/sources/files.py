@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import SourceError, closest
 from ..image import Image
+from ..uri_kinds import local_path
 from .base import Source, SourceKind, SourceOptions
 from .ordered import OrderedSource
 from .patterns import matching
@@ -33,7 +34,7 @@ def open_files(name: str, options: SourceOptions) -> Source:
     Raises:
         SourceError: There is no such file, or nothing that can be read.
     """
-    path = Path(name).expanduser()
+    path = local_path(name)
     if path.is_dir():
         shown = (file for file in path.iterdir() if not file.name.startswith("."))
         return ImageFiles(name, _images(shown, f"{name}: a folder without images"), options)

@@ -1,0 +1,62 @@
+"""A short run of every target, the same files each time; `make fuzz` goes on from there."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+from support.paths import ROOT
+
+from fuzz import seeds
+from fuzz.mutate import mutate_bytes, mutate_json, mutate_model
+from fuzz.pool import TROUBLES, run_cases
+from fuzz.targets import TARGETS
+
+Mutation = Callable[[bytes, Random], bytes]
+
+CORPORA: dict[str, tuple[Callable[[], Sequence[bytes]], Mutation, int]] = {
+    "models": (seeds.plain_models, mutate_model, 30),
+    "metadata": (
+        lambda: [text.encode() for text in seeds.metadata_texts()],
+        lambda data, random: mutate_json(data.decode(), random).encode(),
+        300,
+    ),
+    "ort": (seeds.ort_models, mutate_bytes, 30),
+    "http": (lambda: seeds.HTTP_REQUESTS, mutate_bytes, 2_000),
+    "uris": (lambda: [uri.encode() for uri in seeds.URIS], mutate_bytes, 2_000),
+}
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_a_target(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever comes in, nothing is raised but the errors that a user may see."""
+    monkeypatch.setattr("fastcam_runtime.model.watching.LOOP_SECONDS", 0.3)
+    corpus, mutation, count = CORPORA[name]
+    random = Random(name)
+    for data in corpus():
+        TARGETS[name](data)
+    for _ in range(count):
+        TARGETS[name](mutation(random.choice(corpus()), random))
+
+
+@pytest.mark.slow
+def test_the_commands(tmp_path: Path) -> None:
+    """Two workers, real commands: no traceback, no abort, no run that is too long or too large."""
+    cases = [*(("models", number) for number in range(12)), *(("metadata", number) for number in range(4))]
+    figures = run_cases(cases, 1, tmp_path)
+    assert figures.counts["cases"] == 16
+    assert figures.counts["runs"] == 64
+    assert {kind: figures.counts[kind] for kind in TROUBLES} == dict.fromkeys(TROUBLES, 0), figures.troubles
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
+def test_a_short_run_guided_by_coverage() -> None:
+    command = [sys.executable, "-m", "fuzz.coverage_guided", "http", "-runs=2000"]
+    done = subprocess.run(command, cwd=ROOT / "tests", capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
