@@ -54,6 +54,8 @@ class Fit:
 
 def candidates(channels: int) -> Iterator[Candidate]:
     """The candidates, the usual ones first."""
+    if channels not in (1, 3):
+        raise GraftError(f"check knows how gray and colour pictures are fed, not {channels} channels")
     presets = {**PREPROCESS, "mean only": _MEANS}
     for resize in RESIZES:
         for name, preset in presets.items():

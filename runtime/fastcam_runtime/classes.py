@@ -28,9 +28,14 @@ class Prediction:
 def are_class_scores(shape: Sequence[int | str | None]) -> bool:
     """Whether an output of this shape has one value per class: C, C×1×1 or 1×C without the batch.
 
-    A segmentation has one per pixel, a detector one per box. A free dimension counts as larger than 1,
-    because the number of boxes varies. P×1 is one value for each of P positions or anchors.
+    A segmentation has one per pixel, a detector one per box. A free dimension is no number of classes: it
+    follows the picture, as the length of a text does. P×1 is one value for each of P positions or anchors.
     """
+    return _at_most_one_axis(shape) and all(isinstance(size, int) for size in shape)
+
+
+def _at_most_one_axis(shape: Sequence[int | str | None]) -> bool:
+    """Whether at most one dimension is larger than 1, counting free ones as larger."""
     per_position = len(shape) == 2 and shape[0] != 1 and shape[1] == 1
     return sum(size != 1 for size in shape) <= 1 and not per_position
 
@@ -42,15 +47,36 @@ def class_count(shape: Sequence[int | str | None]) -> int | None:
     return math.prod(sizes) if known and are_class_scores(sizes) else None
 
 
-def tells_classes(declared: Sequence[int | str | None], found: Array) -> bool:
+def tells_classes(
+    declared: Sequence[int | str | None], found: Array, stated: Sequence[int | None] | None = None
+) -> bool:
     """Whether the scores of one picture are class scores.
 
     Args:
-        declared: The shape of the scores in the file; empty if it declares none.
+        declared: The shape of the scores in the graph; empty if it declares none.
         found: The scores, without the batch.
+        stated: The shape of one picture's scores that the metadata state. Files that do not state it leave
+            open whether a free dimension is a number of classes: it is taken for one.
     """
-    shape = declared[1:] if declared else found.shape
-    return found.dtype.kind == "f" and are_class_scores(shape)
+    if stated is not None:
+        return found.dtype.kind == "f" and are_class_scores(stated)
+    return found.dtype.kind == "f" and _at_most_one_axis(declared[1:] if declared else found.shape)
+
+
+def describe_scores(shape: Sequence[int | None] | None, scores_are: str, *, numbers: bool) -> str:
+    """`logits` or `probabilities`, as `scores_are` says, or what there is instead of a score per class.
+
+    Args:
+        shape: That of one picture's scores; None where nothing is known of it.
+        scores_are: For class scores.
+        numbers: Whether the elements are floating-point numbers.
+    """
+    if not numbers:
+        return "no scores, but indices, names or flags: no labels, no class maps"
+    if shape is None or are_class_scores(shape):
+        return scores_are
+    listed = "×".join("?" if size is None else str(size) for size in shape)
+    return f"one for each of {listed}, not for each class: no labels, no class maps"
 
 
 def probabilities(scores: Array, scores_are: str) -> Array:

@@ -67,6 +67,11 @@ def output_names(outputs: tuple[str, ...], scales: int) -> tuple[str, ...]:
 
 
 PLACEMENTS = ("centre", "corner")
+AS_IS = "AS_IS"
+ORDERS: Mapping[str, int | None] = {"RGB": 3, "BGR": 3, "GRAY": 1, "RGBA": 4, "BGRA": 4, AS_IS: None}
+"""The channels of a picture, in the network's order, and how many. `AS_IS`: an array of just as many channels
+as the network takes, which are no colours; one for each value of `mean`."""
+MOST_CHANNELS = 4
 _LARGEST = 1e9
 """Limit of means and standard deviations, whose usual range is 0…255: no quotient overflows float32."""
 
@@ -75,7 +80,7 @@ _LARGEST = 1e9
 class Preprocess:
     """From a uint8 picture to the network's input: `(x − mean) / std` per channel, x in 0…255.
 
-    `order` is RGB, BGR or GRAY; `mean` and `std` have one value per channel of that order.
+    `order` is one of `ORDERS`; `mean` and `std` have one value per channel of that order.
     """
 
     order: str = "RGB"
@@ -93,9 +98,9 @@ class Preprocess:
             )
         if self.pad is not None and not (isinstance(self.pad, int) and 0 <= self.pad <= 255):
             raise ModelError(f"preprocess: pad is {self.pad!r}, not a gray of 0…255")
-        channels = {"RGB": 3, "BGR": 3, "GRAY": 1}.get(self.order)
-        if channels is None:
-            raise ModelError(f"preprocess: order is {self.order!r}, not one of RGB, BGR, GRAY")
+        if self.order not in ORDERS:
+            raise ModelError(f"preprocess: order is {self.order!r}, not one of {', '.join(ORDERS)}")
+        channels = ORDERS[self.order] or min(max(len(self.mean), 1), MOST_CHANNELS)
         for field in ("mean", "std"):
             values = getattr(self, field)
             if len(values) != channels:
@@ -110,6 +115,11 @@ class Preprocess:
             raise ModelError("preprocess: std holds a zero")
         if any(abs(value) < 1 / _LARGEST for value in self.std):
             raise ModelError(f"preprocess: std holds {list(self.std)}, not only {1 / _LARGEST:g} or more")
+
+    @property
+    def alpha(self) -> bool:
+        """Whether the network sees the opacity of a picture."""
+        return self.order in ("RGBA", "BGRA")
 
 
 PREPROCESS: Mapping[str, Preprocess] = {
@@ -189,13 +199,16 @@ class Metadata:
     """Set in a file that takes frames instead of the image input; `image` is then inside the graph."""
     version: int = FORMAT_VERSION
     provenance: Provenance = Provenance()
+    scores_shape: tuple[int | None, ...] | None = None
+    """The shape of the scores of one picture, None where free; the whole shape of an output that has not one
+    item per picture. None in files that do not say."""
     detector: Head | None = None
     """Where a detector's boxes and scores are and how they are encoded; None for any other network."""
 
     def to_json(self) -> str:
         """The text for the file. Keys that only some files need are left out of the others."""
         fields = dataclasses.asdict(self)
-        for key in ("detector", "frame"):
+        for key in ("detector", "frame", "scores_shape"):
             if fields[key] is None:
                 del fields[key]
         if self.provenance == Provenance():

@@ -115,7 +115,9 @@ class Explainer:
         self._class_count: int | None = None
         self._indices: dict[int | str, int] = {}
         """Cache of the requested classes: searching 1,000 labels for every frame would be slow."""
-        count = class_count(scores.shape) if head is None else head.classes
+        stated = self.metadata.scores_shape
+        shape = scores.shape if stated is None else (None, *stated)
+        count = class_count(shape) if head is None else head.classes
         if count is not None:
             self._set_class_count(count)
 
@@ -258,7 +260,7 @@ class Explainer:
             timings = {**timings, DETECT: 1e3 * (time.perf_counter() - started)}
             best = next((found for found in detections if index in (None, found.index)), None)
             index, score = (best.index, best.score) if best is not None else (index, None)
-        elif tells_classes(self._scores_shape, logits):
+        elif tells_classes(self._scores_shape, logits, self.metadata.scores_shape):
             logits = logits.reshape(-1)
             self._set_class_count(logits.size)
             index = int(logits.argmax()) if index is None else index

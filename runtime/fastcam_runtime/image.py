@@ -92,13 +92,29 @@ def _centred(size: tuple[int, int], room: tuple[int, int]) -> Rect:
     return Rect((room[1] - size[1]) // 2, (room[0] - size[0]) // 2, size[1], size[0])
 
 
-def check_frame(frame: Image) -> Image:
-    """The frame as H×W or H×W×3 or H×W×4 uint8; anything else is refused."""
+def check_frame(frame: Image, channels: int | None = None) -> Image:
+    """The frame as H×W or H×W×3 or H×W×4 uint8; anything else is refused.
+
+    Args:
+        frame: What a caller gave.
+        channels: For a network whose channels are no colours: only H×W×C with so many of them, or H×W for 1.
+    """
     if not isinstance(frame, np.ndarray) or frame.dtype != np.uint8:
         kind = frame.dtype if isinstance(frame, np.ndarray) else type(frame).__name__
         raise SourceError(f"a frame must be a uint8 array, not {kind}")
     if frame.ndim == 3 and frame.shape[2] == 1:
         frame = frame[..., 0]
+    if channels is not None:
+        if (
+            (frame.shape[2] if frame.ndim == 3 else 1) != channels
+            or frame.ndim not in (2, 3)
+            or not frame.size
+        ):
+            raise SourceError(
+                f"the network takes arrays H×W×{channels}, whose channels are no colours, not a frame of "
+                f"{'×'.join(map(str, frame.shape))}: give them to Explainer in Python"
+            )
+        return frame
     if not (frame.ndim == 2 or (frame.ndim == 3 and frame.shape[2] in (3, 4))) or frame.size == 0:
         raise SourceError(
             f"a frame must be H×W, H×W×3 (BGR) or H×W×4 (BGRA), not {'×'.join(map(str, frame.shape))}"

@@ -35,6 +35,8 @@ LOOP_SECONDS = 10.0
 take milliseconds. A network without one ends by itself: its tensors have limits."""
 MAX_DIMENSION = 1 << 31
 """A dimension of a tap or a weight: kernels count elements with 32 bits."""
+MAX_RANK = 16
+"""Dimensions of the scores: a classifier has two, a segmentation four."""
 MAX_NODES = 100_000
 """Nodes of a graph with its functions expanded: ten times the largest image classifier. Functions that call
 functions grow exponentially."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .errors import ModelError
-from .limits import MAX_DIMENSION, MAX_LABEL, MAX_LABELS, MAX_NAME, MAX_SIDE, MAX_TAPS
+from .limits import MAX_DIMENSION, MAX_LABEL, MAX_LABELS, MAX_NAME, MAX_RANK, MAX_SIDE, MAX_TAPS
 from .text import shown
 
 Rule = Callable[[Any], "str | None"]
@@ -96,20 +96,22 @@ RULES: Mapping[str, Rule] = {
     "image": fields,
     "image.name": text(MAX_NAME, 1),
     "image.layout": one_of("NCHW", "NHWC"),
-    "image.channels": one_of(1, 3),
+    "image.channels": one_of(1, 2, 3, 4),
     "image.height": whole(1, MAX_SIDE),
     "image.width": whole(1, MAX_SIDE),
     "preprocess": fields,
-    "preprocess.order": one_of("RGB", "BGR", "GRAY"),
-    "preprocess.mean": some(1, 3),
+    "preprocess.order": one_of("RGB", "BGR", "GRAY", "RGBA", "BGRA", "AS_IS"),
+    "preprocess.mean": some(1, 4),
     "preprocess.mean[]": number(),
-    "preprocess.std": some(1, 3),
+    "preprocess.std": some(1, 4),
     "preprocess.std[]": number(),
     "preprocess.pad": or_null(whole(0, 255)),
     "preprocess.placement": one_of("centre", "corner"),
     "resize": one_of("stretch", "crop", "letterbox"),
     "scores": text(MAX_NAME, 1),
     "scores_are": one_of("logits", "probabilities"),
+    "scores_shape": or_null(some(0, MAX_RANK)),
+    "scores_shape[]": or_null(whole(1, MAX_DIMENSION)),
     "labels": some(0, MAX_LABELS),
     "labels[]": text(MAX_LABEL),
     "outputs": different(1, MAX_TAPS),

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from .contract import ImageInput, Preprocess
+from .contract import AS_IS, ImageInput, Preprocess
 from .errors import ModelError
 from .image import Array, Geometry, Image, check_frame
 
@@ -58,11 +58,12 @@ class Preprocessor:
         size = (image.height, image.width)
         shape = (image.channels, *size) if self._planar else (*size, image.channels)
         self._tensors: deque[Array] = deque(np.zeros((batch, *shape), dtype) for _ in range(tensors))
-        self._prepare((*size, 3))
+        self._own = image.channels if preprocess.order == AS_IS else None
+        self._prepare((*size, self._own or 3))
 
     def __call__(self, frame: Image) -> tuple[Array, Geometry]:
         """The input tensor and the geometry. The tensor is overwritten `tensors` calls later."""
-        frame = check_frame(frame)
+        frame = check_frame(frame, self._own)
         if frame.shape != self._shape:
             self._prepare(frame.shape)
         self._tensors.rotate(-1)
@@ -139,7 +140,13 @@ class _Shrink:
 
 
 def _planes(image: Array, order: str) -> list[Array]:
-    """The channels of a gray, BGR or BGRA picture, in the network's order."""
+    """The channels of a gray, BGR or BGRA picture, in the network's order. Without alpha, all is opaque."""
+    if order == AS_IS:
+        return list(cv2.split(image))
+    if order.endswith("A"):
+        with_alpha = image.ndim == 3 and image.shape[2] == 4
+        alpha = cv2.extractChannel(image, 3) if with_alpha else np.full(image.shape[:2], 255, np.uint8)
+        return [*_planes(image, order[:-1]), alpha]
     if image.ndim == 2:
         return [image] * (1 if order == "GRAY" else 3)
     if order == "GRAY":

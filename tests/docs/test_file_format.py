@@ -138,7 +138,7 @@ def test_every_key_is_in_the_page_and_in_the_schema() -> None:
     assert sorted(first_column(section("Metadata"))) == sorted(keys)
     assert sorted(SCHEMA["properties"]) == sorted(keys)
     # Only some files have these; they are left out of the others.
-    assert set(keys) - set(SCHEMA["required"]) == {"detector", "frame", "provenance"}
+    assert set(keys) - set(SCHEMA["required"]) == {"detector", "frame", "provenance", "scores_shape"}
     for name, kind in (("image", contract.ImageInput), ("preprocess", contract.Preprocess)):
         assert set(SCHEMA["properties"][name]["properties"]) == {f.name for f in dataclasses.fields(kind)}
     detector = SCHEMA["properties"]["detector"]["properties"]

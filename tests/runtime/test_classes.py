@@ -93,8 +93,25 @@ Shape = list[int | str | None]
     ],
 )
 def test_shapes(declared: Shape, found: tuple[int, ...], tells: bool, count: int | None) -> None:
+    """Of files that do not state the shape of one picture's scores."""
     assert tells_classes(declared, np.zeros(found, np.float32)) == tells
     assert class_count(declared) == count
+
+
+@pytest.mark.parametrize(
+    ("stated", "tells"),
+    [
+        ((10,), True),
+        ((10, 1, 1), True),
+        ((None,), False),
+        ((1076, 2), False),
+        ((None, 10), False),
+        ((), True),
+    ],
+)
+def test_what_the_metadata_state_wins(stated: tuple[int | None, ...], tells: bool) -> None:
+    """A free dimension follows the picture: it is no number of classes."""
+    assert tells_classes(["N", "C"], np.zeros(10, np.float32), stated) == tells
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.bool_])

@@ -93,8 +93,17 @@ def other_scores(model: ir.Model, ends: Ends) -> list[str]:
     return [
         value.name or ""
         for value in model.graph.outputs
-        if value is not ends.scores and not any(_unlike_scores(value)) and data_path(ends.image, value)
+        if value is not ends.scores
+        and not any(_unlike_scores(value))
+        and _one_per_picture(value, ends.image)
+        and data_path(ends.image, value)
     ]
+
+
+def _one_per_picture(value: ir.Value, image: ir.Value) -> bool:
+    """Whether an output has as many items as the input has pictures, as far as both say."""
+    first, pictures = ((known_dims(v) or (None,))[0] for v in (value, image))
+    return first in (None, 1, pictures)
 
 
 def find_value(model: ir.Model, name: str) -> ir.Value:
@@ -168,7 +177,7 @@ def _layout_and_shape(
 
 def _layout(dims: Dims, path: list[ir.Node]) -> str:
     """The layout: a picture has few channels. If both axes could be channels, a leading Transpose decides."""
-    few = (1, 3, 4)
+    few = (1, 2, 3, 4)
     if dims[1] in few and dims[3] not in few:
         return "NCHW"
     if dims[3] in few and dims[1] not in few:

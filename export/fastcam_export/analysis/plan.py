@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import onnx_ir as ir
+from fastcam_runtime.classes import are_class_scores, class_count
 
 from ..choices import OF_SPREAD
 from ..detect.find import Detector, Network, find_detector, may_be_detector
@@ -18,7 +19,7 @@ from ..options import Options
 from .candidates import candidates
 from .ends import Ends, find_ends, other_scores
 from .geometry import Geometry, cut_size, geometries
-from .scores import find_logits
+from .scores import find_logits, holds_no_numbers, scores_of_one
 from .shapes import Shapes, concrete_shapes, lasting_shapes
 from .taps import Tap, find_taps, named_taps, uninformative_tensors
 from .values import Dims
@@ -37,10 +38,23 @@ class Plan:
     """The logits behind the scores, or the scores themselves."""
     scores_are: str
     """`logits` or `probabilities`."""
+    scores_shape: Dims | None
+    """The shape of one picture's scores, see `scores_of_one`."""
     notes: tuple[str, ...] = ()
     """Notes for the user about this network."""
     detector: Detector | NoHeadError | None = None
     """The detector's head; or the reason why none was recognised; None for a network that is no detector."""
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the scores are numbers, one per class. True where nothing is known of their shape."""
+        shape = self.scores_shape
+        return not holds_no_numbers(self.ends.scores) and (shape is None or are_class_scores(shape))
+
+    @property
+    def classes(self) -> int | None:
+        """How many classes there are; None where there are none, or nothing is known of the scores."""
+        return class_count((None, *self.scores_shape)) if self.scores_shape is not None else None
 
     def fixed_size(self, tap: Tap) -> Size:
         """Height and width of a tap; None if the picture's are free."""
@@ -76,7 +90,8 @@ def plan(source: Source, options: Options) -> Plan:
         listed = ", ".join(unused[:3]) + ("…" if len(unused) > 3 else "")
         notes += (f"not used as scales: {listed}: a single channel, or an output of the network",)
     detector = _detector(source, model, ends, shapes, options)
-    return Plan(model, ends, taps, lasting, logits, scores_are, notes, detector)
+    shape = scores_of_one(model, ends, shapes)
+    return Plan(model, ends, taps, lasting, logits, scores_are, shape, notes, detector)
 
 
 def _detector(

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import onnx_ir as ir
-from fastcam_runtime.classes import are_class_scores, class_count
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+import onnx_ir as ir
+from fastcam_runtime.classes import are_class_scores
+
+from .inference import infer
 from .operators import facts
-from .values import known_dims
+from .values import Dims, known_dims
+
+if TYPE_CHECKING:
+    from .ends import Ends
+    from .shapes import Shapes
 
 _OTHERS = (ir.DataType.INT64, ir.DataType.INT32, ir.DataType.BOOL, ir.DataType.STRING)
 
@@ -37,20 +45,31 @@ def ends_in_probabilities(scores: ir.Value) -> bool:
     return find_logits(scores)[0] is not scores
 
 
-def describe_scores(scores: ir.Value, scores_are: str) -> str:
-    """`scores_are` for class scores; else a text that says what the output holds instead."""
-    sizes = known_dims(scores) or ()
-    if holds_no_numbers(scores):
-        return f"of {scores.dtype}, no scores: no labels, no class maps"
-    if are_class_scores(sizes[1:]):
-        return scores_are
-    listed = "×".join("?" if size is None else str(size) for size in sizes[1:])
-    return f"one for each of {listed}, not for each class: no labels, no class maps"
+def scores_of_one(model: ir.Model, ends: Ends, shapes: Shapes) -> Dims | None:
+    """The shape of one picture's scores, None for what depends on the picture; None if nothing is known.
+
+    An output that has not one item per picture, such as the rows of some detectors, keeps its whole shape.
+    """
+    name = ends.scores.name or ""
+    dims = list(known_dims(ends.scores) or (None,) * len(shapes.get(name, ())))
+    if not dims:
+        return None
+    if None in dims[1:]:
+        # Declared as free, but perhaps known from the weights, or fixed as the picture is.
+        inferred = infer(model.graph, model.graph, {}).get(name)
+        known = known_dims(inferred) if inferred is not None else None
+        dims = [size or found for size, found in zip(dims, known or dims, strict=True)]
+    if None in dims[1:] and None not in ends.free_size and not _varies(ends.path) and name in shapes:
+        dims = [size or found for size, found in zip(dims, shapes[name], strict=True)]
+    batch = (known_dims(ends.image) or (None,))[0]
+    if dims[0] in (None, batch) or (dims[0] == 1 and batch is None):
+        return tuple(dims[1:])
+    return (None, *dims) if are_class_scores(dims) else tuple(dims)
 
 
-def count_classes(scores: ir.Value) -> int | None:
-    """The number of classes; None if it is free, or if there is not one score per class."""
-    return class_count(known_dims(scores) or ())
+def _varies(path: Sequence[ir.Node]) -> bool:
+    """Whether a shape depends on what the picture shows."""
+    return any(node.op_type in ("NonMaxSuppression", "NonZero", "Unique", "Compress") for node in path)
 
 
 def holds_no_numbers(value: ir.Value) -> bool:

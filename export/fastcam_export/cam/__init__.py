@@ -99,7 +99,7 @@ def _check_scores(logits: ir.Value, batch: int | None) -> None:
     if dims is None or (len(dims) > 2 and not any(dims)):
         return  # the shape is unknown
     one_per_picture = len(dims) > 1 and (None in (dims[0], batch) or dims[0] == batch)
-    if not one_per_picture or not are_class_scores(dims[1:]):
+    if not one_per_picture or not are_class_scores([size or 2 for size in dims[1:]]):
         shape = "×".join("?" if d is None else str(d) for d in dims)
         raise GraftError(f"no class map: '{logits.name}' is {shape}, not one score per class (N×classes)")
 

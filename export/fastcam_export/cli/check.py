@@ -8,14 +8,12 @@ import shlex
 from pathlib import Path
 
 import numpy as np
-from fastcam_runtime.classes import are_class_scores, find_class
+from fastcam_runtime.classes import find_class
 from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.text import count, left_table
 
 from ..analysis.plan import plan
-from ..analysis.scores import count_classes
-from ..analysis.values import known_dims
 from ..errors import GraftError
 from ..evaluate.pictures import list_pictures, read_picture
 from ..fitting import Fit, Photo, fits
@@ -36,13 +34,13 @@ def run(args: argparse.Namespace) -> None:
     options = Options(**graft_options(args))
     source = load(args.model, input_shape=options.input_shape)
     found = plan(source, options)
-    if not are_class_scores((known_dims(found.ends.scores) or (None,))[1:]):
+    if not found.has_classes:
         raise GraftError(
             f"'{found.ends.scores.name}' of {args.model} has no score per class: check needs a classifier"
         )
     own = {entry.key: entry.value for entry in source.proto.metadata_props}
     now = resolve(found, options, own, source.path)
-    photos = _photos(args.photos, args.expect, now.labels, count_classes(found.ends.scores))
+    photos = _photos(args.photos, args.expect, now.labels, found.classes)
     ends = found.ends
     image = ImageInput(ends.image.name or "", ends.layout, ends.channels, *ends.size)
     with temporary_folder("fastcam-check-") as folder:

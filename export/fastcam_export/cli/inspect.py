@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from fastcam_runtime.classes import describe_scores
 from fastcam_runtime.errors import guarded
 from fastcam_runtime.model.description import value_lines
 from fastcam_runtime.text import left_table, many_lines, one_line
@@ -11,8 +12,9 @@ from fastcam_runtime.text import left_table, many_lines, one_line
 from ..analysis.ends import Ends
 from ..analysis.flops import count_flops
 from ..analysis.plan import Plan, plan
-from ..analysis.scores import describe_scores
+from ..analysis.scores import holds_no_numbers
 from ..detect.find import Detector
+from ..errors import GraftError
 from ..load import load
 from ..metadata.resolve import resolve
 from ..method.weights import scale_weights
@@ -38,8 +40,11 @@ def describe(model: str, options: Options, *, flops: bool = False) -> str:
     if flops:
         return notes + _describe_flops(found)
     own = {entry.key: entry.value for entry in source.proto.metadata_props}
-    fed = resolve(found, options, own, source.path)
-    values = value_lines(fed.preprocess, fed.resize, fed.labels, fed.provenance)
+    try:
+        fed = resolve(found, options, own, source.path)
+        values = value_lines(fed.preprocess, fed.resize, fed.labels, fed.provenance)
+    except GraftError as error:
+        values = [f"preprocess  not known: {error}"]  # the scales can be shown all the same
     return notes + _describe_plan(found, values)
 
 
@@ -90,7 +95,10 @@ def _describe_head(found: Plan) -> list[str]:
     if isinstance(found.detector, Detector):
         return found.detector.describe()
     scores = found.ends.scores
-    lines = [f"scores  {scores.name}  {describe_scores(scores, found.scores_are)}"]
+    told = describe_scores(
+        found.scores_shape, found.scores_are, numbers=not holds_no_numbers(found.ends.scores)
+    )
+    lines = [f"scores  {scores.name}  {told}"]
     if found.detector is not None:
         lines.append(f"head    {found.detector}")
     return lines

@@ -61,6 +61,8 @@ def take_frames(model: ir.Model, metadata: Metadata, frame: FrameInput) -> Metad
 def _prepare(op: Ops, frame: ir.Value, metadata: Metadata, size: FrameInput, dtype: ir.DataType) -> ir.Value:
     """The network's input, 1×C×H×W or 1×H×W×C, from the frame."""
     image, pre = metadata.image, metadata.preprocess
+    if pre.order not in ("RGB", "BGR", "GRAY"):
+        raise GraftError(f"frame input: for networks of gray or colour pictures, not {pre.order}")
     geometry = Geometry.lay(
         (size.height, size.width), (image.height, image.width), metadata.resize, pre.placement
     )

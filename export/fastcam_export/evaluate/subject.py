@@ -87,7 +87,7 @@ class Subject:
         for start in range(0, len(tensors), size):
             part = np.stack(tensors[start : start + size])
             scores = self._session.run([self.metadata.scores], self._feed(part))[0]
-            if not tells_classes(self._scores_shape, scores[0]):
+            if not tells_classes(self._scores_shape, scores[0], self.metadata.scores_shape):
                 raise ModelError(f"{self.path}: its output {self.metadata.scores!r} holds no class scores")
             found.append(scores.reshape(len(scores), -1)[: len(part)])
         values = np.concatenate(found).astype(np.float64)
@@ -120,6 +120,8 @@ class Subject:
             picture = picture[..., 0]
         elif pre.order == "RGB":
             picture = picture[..., ::-1]
+        elif pre.order in ("RGBA", "BGRA"):
+            picture = picture[..., [2, 1, 0]] if pre.order == "RGBA" else picture[..., :3]
         return np.ascontiguousarray(picture)
 
 

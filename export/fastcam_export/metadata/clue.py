@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import onnx_ir as ir
-from fastcam_runtime.contract import Preprocess
+from fastcam_runtime.contract import ORDERS, Preprocess
 from fastcam_runtime.errors import FastcamError
 
 
@@ -54,7 +54,7 @@ def scaled(order: str, mean: Any, std: Any, factor: float = 1.0, pad: int | None
 
     One number stands for all channels. What a file says wrongly is no mistake of the user.
     """
-    channels = 1 if order == "GRAY" else 3
+    channels = ORDERS[order] or 3
 
     def numbers(given: Any) -> tuple[float, ...]:
         values = given if isinstance(given, list | tuple) else [given]

@@ -38,6 +38,7 @@ def describe_graft(
         image=ImageInput(ends.image.name or "", ends.layout, ends.channels, height, width),
         scores=ends.scores.name or "",
         scores_are=found.scores_are if detector is None else "probabilities",
+        scores_shape=found.scores_shape,
         taps=taps,
         outputs=outputs,
         statistic=options.statistic,

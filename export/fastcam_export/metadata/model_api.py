@@ -50,9 +50,9 @@ def _numbers(text: str) -> list[Any]:
 
 
 def keys(metadata: Metadata) -> dict[str, str]:
-    """The keys that let Model API open a grafted file; none for a gray picture."""
+    """The keys that let Model API open a grafted file; none for a picture that is not in colour."""
     pre = metadata.preprocess
-    if pre.order == "GRAY":
+    if pre.order not in ("RGB", "BGR"):
         return {}
     types = {ours: theirs for theirs, ours in _RESIZE.items()}
     values = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .clue import Clue, ModelFile, scaled
 
 FORMAT_KEY, RANGE_KEY = "Image.BitmapPixelFormat", "Image.NominalPixelRange"
-_ORDERS = {"gray8": "GRAY", "rgb8": "RGB", "bgr8": "BGR", "rgba8": "RGB", "bgra8": "BGR"}
+_ORDERS = {"gray8": "GRAY", "rgb8": "RGB", "bgr8": "BGR", "rgba8": "RGBA", "bgra8": "BGRA"}
 _RANGES = {
     "nominalrange_0_255": (0.0, 1.0),
     "normalized_0_1": (0.0, 255.0),

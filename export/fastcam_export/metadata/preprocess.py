@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fastcam_runtime.contract import PREPROCESS, Preprocess
+from fastcam_runtime.contract import AS_IS, MOST_CHANNELS, PREPROCESS, Preprocess
 from fastcam_runtime.errors import FastcamError, closest
 
 from ..errors import GraftError
@@ -49,15 +49,31 @@ def fit_channels(preprocess: Preprocess, channels: int) -> Preprocess:
     Raises:
         GraftError: It does not fit.
     """
-    if channels == 1 and preprocess.order != "GRAY":
+    if channels == 1 and preprocess.order in ("RGB", "BGR"):
         # The presets are for colour. A gray network gets the average of their channels.
         mean, std = (sum(values) / len(values) for values in (preprocess.mean, preprocess.std))
         return dataclasses.replace(preprocess, order="GRAY", mean=(mean,), std=(std,))
-    if channels not in (1, 3):
-        raise GraftError(f"the image input has {channels} channels; frames are gray (1) or colour (3)")
     if len(preprocess.mean) != channels:
-        raise GraftError(f"preprocess {preprocess.order} does not fit an input of {channels} channels")
+        raise GraftError(
+            f"preprocess {preprocess.order} does not fit an input of {channels} channels{_stating(channels)}"
+        )
     return preprocess
+
+
+def unstated(channels: int) -> GraftError:
+    """What to say of an input of 2 or 4 channels that nobody describes: nothing can be assumed of it."""
+    return GraftError(f"nothing says what the {channels} channels of the image input are{_stating(channels)}")
+
+
+def _stating(channels: int) -> str:
+    """How to state the preprocessing of an input that is neither gray nor colour."""
+    if channels in (1, 3):
+        return ""
+    if channels > MOST_CHANNELS:
+        return f"; pictures have {MOST_CHANNELS} at most"
+    order = "RGBA" if channels == 4 else AS_IS
+    said = {"order": order, "mean": [0] * channels, "std": [255] * channels}
+    return f"; state it, e.g. --preprocess '{json.dumps(said)}'"
 
 
 def _fields(asked: str | Mapping[str, Any]) -> Mapping[str, Any]:

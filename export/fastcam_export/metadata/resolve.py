@@ -27,7 +27,6 @@ from fastcam_runtime.text import count
 
 from ..analysis.ends import other_scores
 from ..analysis.plan import Plan
-from ..analysis.scores import count_classes
 from ..detect.find import Detector
 from ..errors import GraftError
 from ..options import Options
@@ -35,7 +34,7 @@ from . import hugging_face, in_graph, model_api, onnx_image, paddle_ocr, ultraly
 from .clue import Clue, ModelFile
 from .labels import excess
 from .own_keys import read_names, read_preprocess
-from .preprocess import asked_preprocess, fit_channels
+from .preprocess import asked_preprocess, fit_channels, unstated
 
 READERS: tuple[Callable[[ModelFile], Clue | None], ...] = (
     read_preprocess,
@@ -101,8 +100,11 @@ def _preprocess(options: Options, clues: list[Clue], channels: int) -> tuple[Pre
     if options.preprocess is not None:
         return fit_channels(asked_preprocess(options.preprocess), channels), "from --preprocess"
     for clue in clues:
-        if clue.preprocess is not None:
+        # What a convention says of colours says nothing of 2 or 4 channels.
+        if clue.preprocess is not None and (channels in (1, 3) or len(clue.preprocess.mean) == channels):
             return fit_channels(clue.preprocess, channels), f"from {clue.where}"
+    if channels not in (1, 3):
+        raise unstated(channels)
     assumed = "ImageNet's, assumed: nothing in the file says"
     return fit_channels(PREPROCESS["imagenet"], channels), assumed
 
@@ -119,7 +121,7 @@ def _resize(options: Options, clues: list[Clue]) -> tuple[str, str]:
 def _labels(found: Plan, options: Options, clues: list[Clue]) -> tuple[tuple[str, ...], str]:
     """The user's labels, which must fit; else the first of the others that do."""
     detector = found.detector if isinstance(found.detector, Detector) else None
-    classes = count_classes(found.ends.scores) if detector is None else detector.head.classes
+    classes = found.classes if detector is None else detector.head.classes
     if options.labels is not None:
         if classes is not None and len(options.labels) != classes:
             raise GraftError(_misfit(found, len(options.labels), classes))

@@ -45,6 +45,7 @@ def class_activation(
     tap = found.taps[-1]
     size = found.fixed_size(tap)
     try:
+        _refuse_without_classes(found)
         cam = class_activation_map(
             branch, tap, found.logits, wanted,
             shapes=found.shapes, method=options.cam, epsilon=options.cam_epsilon,
@@ -61,6 +62,14 @@ def class_activation(
     wanted.shape = ir.Shape([CLASSES])
     # With a free batch there may be one class for many images. Then there is one map per image.
     return normalised, CLASSES if map_size.batch == 1 else None
+
+
+def _refuse_without_classes(found: Plan) -> None:
+    if not found.has_classes:
+        shape = "×".join("?" if size is None else str(size) for size in found.scores_shape or ())
+        raise GraftError(
+            f"no class map: '{found.ends.scores.name}' is one for each of {shape}, not one score per class"
+        )
 
 
 def class_products(

@@ -193,7 +193,8 @@ def run(args: argparse.Namespace) -> int:
     )
     threshold = read_threshold(args)
     options = LoopOptions(args.every, args.smooth, args.frames, args.caption, args.legend)
-    SourceOptions(args.size, args.fps, args.flip, args.loop)  # checks the ranges before the model is loaded
+    asked = {name: getattr(args, name) for name in ("size", "fps", "flip", "loop")}
+    SourceOptions(**asked)  # checks the ranges before the model is loaded
     opener = open_cached if args.cache else open_cut
     model = Model(
         args.model, threads=args.threads, provider=args.provider, compiled=args.compiled, opener=opener
@@ -226,7 +227,7 @@ def run(args: argparse.Namespace) -> int:
             interruptible(
                 args.input,
                 lambda: open_source(
-                    args.input, size=args.size, fps=args.fps, flip=args.flip, loop=args.loop, paced=watched
+                    args.input, **asked, paced=watched, alpha=model.metadata.preprocess.alpha
                 ),
             )
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..classes import describe_scores
 from ..contract import METADATA_KEY, ImageInput, Metadata, Preprocess, Provenance, TapInfo
 from ..text import count, left_table, one_line
 from . import device
@@ -25,12 +26,11 @@ def describe_graft(path: Path, file: Summary) -> str:
     metadata = Metadata.of_file(path, file.metadata[METADATA_KEY])
     kind = "prepared" if metadata.prepared else "functions" if file.functions else "plain operators"
     pre = metadata.preprocess
-    labels = count(len(metadata.labels), "label") if metadata.labels else "no labels"
     lines = [
         f"{path} is grafted (format {metadata.version}, {kind})",
         f"image       {metadata.image.name}  {_image(metadata.image, metadata.taps)}",
         *value_lines(pre, metadata.resize, metadata.labels, metadata.provenance),
-        f"scores      {metadata.scores}  {metadata.scores_are}, {labels}",
+        f"scores      {metadata.scores}  {_scores(file, metadata)}",
         f"maps        {metadata.statistic} (epsilon {metadata.epsilon:g}) → {metadata.normalize}",
         *([f"approximate {metadata.approximation}"] if metadata.approximation else []),
         *([f"class maps  {metadata.cam}"] if metadata.cam else []),
@@ -60,6 +60,13 @@ def value_lines(
         ("labels", _shown(labels), provenance.labels),
     ]
     return [f"{name:<12}{value}" + (f"   {where}" if where else "") for name, value, where in lines]
+
+
+def _scores(file: Summary, metadata: Metadata) -> str:
+    if metadata.detector is not None:
+        return metadata.scores_are
+    numbers = metadata.scores not in file.no_numbers
+    return describe_scores(metadata.scores_shape, metadata.scores_are, numbers=numbers)
 
 
 def _shown(labels: Sequence[str]) -> str:

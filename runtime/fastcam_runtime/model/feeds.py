@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contract import Metadata
+from ..contract import AS_IS, Metadata
 from ..limits import check_elements
 from ..preprocess import Preprocessor
 
@@ -68,6 +68,7 @@ def random_feeds(inputs: Sequence[Any], metadata: Metadata) -> dict[str, np.ndar
     feeds = make_feeds(inputs, image.name, (batch, *tail), fill)
     # A network may accept only the range that its preprocessing gives, such as 0…1.
     preprocess = Preprocessor(image, metadata.preprocess, dtype=feeds[image.name].dtype)
-    pictures = random.integers(0, 256, (batch, *plane, 3), np.uint8)
+    channels = image.channels if metadata.preprocess.order == AS_IS else 3
+    pictures = random.integers(0, 256, (batch, *plane, channels), np.uint8)
     feeds[image.name] = np.concatenate([preprocess(picture)[0] for picture in pictures])
     return feeds

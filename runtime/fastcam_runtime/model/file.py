@@ -20,7 +20,7 @@ _FUNCTION_NAME, _FUNCTION_DOMAIN = 1, 10
 GRAPH_NODE, GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_OUTPUT = 1, 5, 11, 12
 TENSOR_EXTERNAL = 13
 TENSOR_DIMS, TENSOR_NAME = 1, 8
-VALUE_NAME = 1
+VALUE_NAME, _VALUE_TYPE, _TYPE_TENSOR, _TENSOR_ELEMENT = 1, 2, 1, 1
 ENTRY_KEY, ENTRY_VALUE = 1, 2
 
 _FIRST_BYTE = b"\x08"
@@ -28,6 +28,9 @@ _FIRST_BYTE = b"\x08"
 
 _QUANTIZED = re.compile("Quantize|QLinear|Integer$")
 """Operators of quantised networks: QuantizeLinear, QLinearConv, MatMulInteger…"""
+
+_OTHERS = frozenset({2, 3, 4, 5, 6, 7, 8, 9, 12, 13})
+"""Element types of onnx.proto that are whole numbers, texts or flags."""
 
 _T = TypeVar("_T")
 
@@ -44,6 +47,8 @@ class Summary:
     """The external files of its weights, as it names them; empty if it holds them itself."""
     quantized: bool = False
     """Whether it computes with int8 or quantises tensors on the way."""
+    no_numbers: frozenset[str] = frozenset()
+    """The outputs whose elements are no floating-point numbers."""
 
     def missing_weights(self, path: Path) -> list[str]:
         """The external files that are missing beside the file at `path`."""
@@ -73,12 +78,23 @@ def summarize(model: bytes | memoryview) -> Summary:
             functions.append(text_of(field.value, _FUNCTION_NAME))
     if not graph:
         raise ModelError("not an ONNX model: it holds no graph")
-    outputs = tuple(text_of(field.value, VALUE_NAME) for field in graph if field.number == GRAPH_OUTPUT)
+    values = [field.value for field in graph if field.number == GRAPH_OUTPUT]
+    outputs = tuple(text_of(value, VALUE_NAME) for value in values)
+    no_numbers = frozenset(text_of(value, VALUE_NAME) for value in values if _element_type(value) in _OTHERS)
     stored = (_stored_in(field.value) for field in graph if field.number == GRAPH_INITIALIZER)
     weights = tuple(dict.fromkeys(filter(None, stored)))
     operators = {text_of(field.value, NODE_OPERATOR) for field in graph if field.number == GRAPH_NODE}
     quantized = any(_QUANTIZED.search(operator) for operator in operators)
-    return Summary(outputs, metadata, tuple(functions), weights, quantized)
+    return Summary(outputs, metadata, tuple(functions), weights, quantized, no_numbers)
+
+
+def _element_type(value: memoryview) -> int | None:
+    """The number of an output's element type; None where the file does not say."""
+    message = value
+    for number in (_VALUE_TYPE, _TYPE_TENSOR):
+        message = next((field.value for field in fields(message) if field.number == number), memoryview(b""))
+    numbers = (field.value for field in fields(message) if field.number == _TENSOR_ELEMENT)
+    return next((element[0] for element in numbers if len(element) == 1), None)
 
 
 def _stored_in(tensor: memoryview) -> str:

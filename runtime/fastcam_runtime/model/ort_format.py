@@ -10,6 +10,8 @@ import onnxruntime as ort
 from .. import native
 from .file import Summary
 
+_FLOATS = ("tensor(float", "tensor(double", "tensor(bfloat16")
+
 
 def summarize_ort(path: Path, session: ort.InferenceSession) -> Summary:
     """Summarise the session of an ORT file, with the compiled kernels that the file needs.
@@ -19,6 +21,9 @@ def summarize_ort(path: Path, session: ort.InferenceSession) -> Summary:
     content = path.read_bytes()
     return Summary(
         outputs=tuple(value.name for value in session.get_outputs()),
+        no_numbers=frozenset(
+            value.name for value in session.get_outputs() if not value.type.startswith(_FLOATS)
+        ),
         metadata=dict(session.get_modelmeta().custom_metadata_map),
         functions=tuple(sorted(name for name in native.operators() if _stored(name) in content)),
     )

@@ -84,6 +84,7 @@ class SourceOptions:
         fps: Frame rate. Requested from a camera; a faster source has frames dropped. Photos get this rate.
         flip: `horizontal`, `vertical` or `both`.
         loop: Start again at the end; ignored by a live source.
+        alpha: Keep the opacity of pictures that have one: their frames are H×W×4.
         paced: Deliver the frames of a file at its frame rate, for a viewer; else as fast as possible.
     """
 
@@ -92,6 +93,7 @@ class SourceOptions:
     flip: str | None = None
     loop: bool = False
     paced: bool = False
+    alpha: bool = False
 
     def __post_init__(self) -> None:
         if self.size is not None and not all(1 <= side <= 16384 for side in self.size):

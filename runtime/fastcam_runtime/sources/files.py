@@ -84,7 +84,7 @@ class ImageFiles(OrderedSource):
             path = self._paths[self._position]
             self._position += 1
             try:
-                image = _decode(path)
+                image = _decode(path, self._options.alpha)
                 reason = "not a readable image"
             except OSError as error:
                 image, reason = None, str(error.strerror)
@@ -99,8 +99,8 @@ class ImageFiles(OrderedSource):
         self._position = 0
 
 
-def _decode(path: Path) -> Image | None:
-    """The image in a file; None if it cannot be decoded.
+def _decode(path: Path, alpha: bool) -> Image | None:
+    """The image in a file, with its opacity if that is asked for and there; None if it cannot be decoded.
 
     Raises:
         OSError: The file cannot be read.
@@ -108,6 +108,10 @@ def _decode(path: Path) -> Image | None:
     # Not cv2.imread: it fails for some paths on some systems, and prints its errors.
     content = np.fromfile(path, np.uint8)
     try:
+        if alpha and content.size:
+            whole = cv2.imdecode(content, cv2.IMREAD_UNCHANGED)
+            if whole is not None and whole.ndim == 3 and whole.shape[2] == 4 and whole.dtype == np.uint8:
+                return np.asarray(whole)
         return cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
     except cv2.error:
         return None

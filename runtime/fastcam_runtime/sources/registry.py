@@ -21,17 +21,18 @@ def open_source(
     flip: str | None = None,
     loop: bool = False,
     paced: bool = False,
+    alpha: bool = False,
 ) -> Source:
     """Open what `uri` names.
 
     Args:
         uri: As `fastcam run --help` lists them under INPUT.
-        size, fps, flip, loop, paced: As in `SourceOptions`.
+        size, fps, flip, loop, paced, alpha: As in `SourceOptions`.
 
     Raises:
         SourceError: There is no such source, or it cannot be read.
     """
-    options = SourceOptions(size, fps, flip, loop, paced)
+    options = SourceOptions(size, fps, flip, loop, paced, alpha)
     if not uri:
         raise SourceError("the input is empty")
     for kind in KINDS:

@@ -34,7 +34,7 @@ def test_numbers_are_written_as_people_write_them() -> None:
         "preprocess  GRAY (x − [57.63]) / [33.3285]",
         "resize      stretch",
         "labels      1: ten",
-        "scores      logits  logits, 1 label",
+        "scores      logits  logits",
     ]
     assert lines[-2:] == ["scale  shape      weight  tensor", "1      ?×8×14×14  1       relu"]
 
@@ -47,7 +47,7 @@ def test_what_only_some_files_have() -> None:
     special = described(dataclasses.replace(METADATA, **changes))
     for line in (
         "m.onnx is grafted (format 1, prepared)",
-        "scores      logits  logits, no labels",
+        "scores      logits  logits",
         "approximate without scale 7×7",
         "class maps  gradcam",
         "prepared    for another only",
