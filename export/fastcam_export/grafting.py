@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 from fastcam_runtime.contract import (
-    CLASS_INPUT,
+    CHOICE_INPUTS,
     DOMAIN,
     LOVI,
     MAP_BYTES,
@@ -65,7 +65,8 @@ def graft_branch(source: Source, options: Options) -> Grafted:
     scales = thin(found.taps, weights, options.channel_share if options.needs_scales else 1.0)
     names = output_names(tuple(options.outputs), len(scales.taps))
     pixels = {"uint8": (MAP_BYTES,), "rgba": (MAP_RGBA,)}.get(options.map_output or "", ())
-    _refuse_taken_names(found.model, (*names, *pixels, *((CLASS_INPUT,) if options.needs_class_maps else ())))
+    choices = CHOICE_INPUTS if options.needs_class_maps else ()
+    _refuse_taken_names(found.model, (*names, *pixels, *choices))
     metadata = describe_graft(source, found, scales, options, names)
 
     branch = Branch(found.model, source.opset)

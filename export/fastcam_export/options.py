@@ -60,7 +60,8 @@ class Options:
     channel_share: float | Sequence[float] = 1.0
     """The share of the channels that is read, one number for all scales or one per scale; 0 leaves a scale
     out. Below 1 the maps are a cheaper approximation, and the file says so. See `fastcam tune`."""
-    cam: str = CAM_METHODS[0]
+    cam: str | None = None
+    """`gradcam` or `gradcam++`; None takes the first, and for a detector its score grid."""
     cam_epsilon: float = 0.0
     """Added to the denominator of Grad-CAM++, as some implementations do; 0 is the formula of the paper."""
     class_input: str = "optional"
@@ -99,7 +100,8 @@ class Options:
             object.__setattr__(self, name, read(getattr(self, name)))
         _one_of("statistic", self.statistic, STATISTICS)
         _one_of("normalisation", self.normalize, NORMALIZATIONS)
-        _one_of("class map", self.cam, CAM_METHODS)
+        if self.cam is not None:
+            _one_of("class map", self.cam, CAM_METHODS)
         _one_of("kind of class input", self.class_input, CLASS_INPUTS)
         if self.resize is not None:
             _one_of("resize", self.resize, RESIZE)

@@ -34,8 +34,12 @@ NONCLASS = "saliency_nonclass"
 CLASS_INPUT = "saliency_class"
 CLASSES = "saliency_classes"
 """The name of that input's dimension if one image may have any number of classes at once."""
+BOX_INPUT = "saliency_box"
+"""The row of a detector's head whose class logit the maps are of."""
 ARGMAX = -1
-"""The value of `saliency_class` that means: the class with the highest score."""
+"""The value of both that means: what has the highest score."""
+CHOICE_INPUTS = (CLASS_INPUT, BOX_INPUT)
+"""The added inputs: what the class maps are of. int64, one value per picture."""
 
 SCALE_PREFIX = "saliency_scale_"
 MAP_BYTES = "saliency_map_uint8"

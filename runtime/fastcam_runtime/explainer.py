@@ -283,7 +283,7 @@ class Explainer:
 
 def _refuse_further_inputs(model: Model, session: ort.InferenceSession) -> None:
     """Refuse a model with further inputs. Inputs with a default value are not in this list."""
-    known = (model.metadata.image.name, contract.CLASS_INPUT)
+    known = (model.metadata.image.name, *contract.CHOICE_INPUTS)
     others = [repr(value.name) for value in session.get_inputs() if value.name not in known]
     if others:
         raise ModelError(

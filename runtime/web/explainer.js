@@ -3,7 +3,7 @@
 import { best, findClass, probabilities } from "./classes.js";
 import { Preprocessor, fromHalf } from "./image/preprocess.js";
 import { cut } from "./model/cut.js";
-import { CLASS_INPUT, CLASS_MAPS, isSaliencyOutput, readMetadata, summarize } from "./model/onnx.js";
+import { BOX_INPUT, CLASS_INPUT, CLASS_MAPS, isSaliencyOutput, readMetadata, summarize } from "./model/onnx.js";
 
 /**
  * @typedef {import("./image/preprocess.js").Pixels} Pixels
@@ -121,6 +121,9 @@ export class Explainer {
     if (this.takesClass) {
       const classes = new BigInt64Array(this.batch).fill(chosen === null ? ARGMAX : BigInt(chosen));
       feeds[CLASS_INPUT] = new this.ort.Tensor("int64", classes, [this.batch]);
+    }
+    if (this.session.inputNames.includes(BOX_INPUT)) {
+      feeds[BOX_INPUT] = new this.ort.Tensor("int64", new BigInt64Array(this.batch).fill(ARGMAX), [this.batch]);
     }
     return this.session.run(feeds, [this.metadata.scores, ...wanted]);
   }

@@ -162,4 +162,4 @@ def test_the_choices_are_those_of_the_exporter() -> None:
 def test_every_output_and_input_is_in_the_page() -> None:
     scales = contract.output_names(contract.OUTPUTS, 1)
     assert [name for name in first_column(section("Outputs")) if not name.endswith("_K")] == list(scales)
-    assert first_column(section("Input")) == [contract.CLASS_INPUT]
+    assert first_column(section("Input")) == list(contract.CHOICE_INPUTS)

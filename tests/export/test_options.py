@@ -215,8 +215,8 @@ def test_a_class_map_that_nobody_asked_for_is_noted(
     assert Options(cam="gradcam++").notes == (note.removeprefix("note: ").rstrip(),)
 
 
-def test_the_default_class_map_is_gradcam_and_paper_takes_all_choices_of_the_paper() -> None:
-    assert Options().cam == "gradcam"
+def test_the_class_map_is_chosen_by_the_network_and_paper_takes_all_choices_of_the_paper() -> None:
+    assert Options().cam is None
     paper = Options(paper=True, outputs="saliency_map,cam")
     chosen = paper.statistic, paper.normalize, paper.weights, paper.epsilon, paper.cam
     assert chosen == ("smoe", "gauss", "prior", 1e-6, "gradcam++")

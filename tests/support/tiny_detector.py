@@ -20,15 +20,17 @@ class TinyDetector(nn.Module):
     """Averages to each stride, two layers of features, then boxes, objectness and classes.
 
     Args:
-        layout: `yolox`, `yolov8`, `yolov5`, `ssd`, `per_stride`, `grids` or `end_to_end`.
+        layout: `yolox`, `yolov8`, `yolov5`, `yolov5_joined` (one convolution for boxes, objectness and
+            classes), `ssd`, `per_stride` or `end_to_end`.
         gain: How sharply scores follow colours.
+        deep: The classes have two more layers of their own, as in a decoupled head.
     """
 
-    def __init__(self, layout: str, gain: float = 12.0) -> None:
+    def __init__(self, layout: str, gain: float = 12.0, *, deep: bool = False) -> None:
         super().__init__()
         torch.manual_seed(0)
         self.layout = layout
-        self.anchors = 3 if layout == "yolov5" else 1
+        self.anchors = 3 if layout.startswith("yolov5") else 1
         self.stem = nn.Conv2d(3, 8, 3, padding=1)
         nn.init.normal_(self.stem.weight, std=0.05)
         nn.init.zeros_(self.stem.bias)
@@ -53,6 +55,18 @@ class TinyDetector(nn.Module):
                 for anchor in range(self.anchors):
                     cls.weight.data[anchor * CLASSES + channel, channel] = gain
 
+        self.own = nn.ModuleList(
+            nn.Sequential(
+                nn.Conv2d(8, 8, 3, padding=1, groups=8),
+                nn.BatchNorm2d(8),
+                nn.SiLU(),
+                nn.Conv2d(8, 8, 3, padding=1),
+            )
+            if deep
+            else nn.Identity()
+            for _ in STRIDES
+        )
+
     def features(self, x: Tensor) -> list[Tensor]:
         """The features of each stride that the head reads."""
         x = torch.relu(self.stem(x))
@@ -60,13 +74,21 @@ class TinyDetector(nn.Module):
 
     def head(self, features: list[Tensor]) -> list[tuple[Tensor, Tensor, Tensor]]:
         """Class logits, objectness logits and raw boxes of each stride, N×k·v×h×w."""
-        found = []
-        for k, feature in enumerate(features):
-            mixed = nn.functional.silu(self.mixes[k](feature))
-            found.append((self.classes[k](mixed), self.objects[k](mixed), self.boxes[k](mixed)))
-        return found
+        return self.branches(self.mixed(features))
+
+    def mixed(self, features: list[Tensor]) -> list[Tensor]:
+        """What the branches of each stride read."""
+        return [nn.functional.silu(mix(feature)) for mix, feature in zip(self.mixes, features, strict=True)]
+
+    def branches(self, mixed: list[Tensor]) -> list[tuple[Tensor, Tensor, Tensor]]:
+        return [
+            (self.classes[k](self.own[k](m)), self.objects[k](m), self.boxes[k](m))
+            for k, m in enumerate(mixed)
+        ]
 
     def forward(self, x: Tensor) -> Tensor | tuple[Tensor, ...]:
+        if self.layout == "yolov5_joined":
+            return self._joined(self.mixed(self.features(x)))
         raw = self.head(self.features(x))
         return getattr(self, f"_{self.layout}")(raw, x.shape[2:])
 
@@ -99,6 +121,24 @@ class TinyDetector(nn.Module):
         scores = [torch.cat([self.rows(obj), self.rows(cls)], -1).sigmoid() for cls, obj, _ in raw]
         return torch.cat([self.decoded(raw), torch.cat(scores, 1)], -1)
 
+    def _joined(self, mixed: list[Tensor]) -> Tensor:
+        """YOLOv5's Detect: one convolution per stride, a sigmoid over all of it, then the boxes."""
+        rows = []
+        for stride, m, *layers in zip(STRIDES, mixed, self.boxes, self.objects, self.classes, strict=True):
+            parts = [
+                (layer.weight[a * size : (a + 1) * size], layer.bias[a * size : (a + 1) * size])
+                for a in range(self.anchors)
+                for layer, size in zip(layers, (4, 1, CLASSES), strict=True)
+            ]
+            raw = nn.functional.conv2d(m, torch.cat([w for w, _ in parts]), torch.cat([b for _, b in parts]))
+            n, _, h, w = raw.shape
+            y = raw.view(n, self.anchors, 5 + CLASSES, h, w).permute(0, 1, 3, 4, 2).sigmoid()
+            lines, columns = torch.meshgrid(torch.arange(h), torch.arange(w), indexing="ij")
+            centre = (y[..., :2] * 2 - 0.5 + torch.stack([columns, lines], -1)) * stride
+            found = torch.cat([centre, (y[..., 2:4] * 2) ** 2 * 2 * stride, y[..., 4:]], -1)
+            rows.append(found.reshape(n, -1, 5 + CLASSES))
+        return torch.cat(rows, 1)
+
     def _ssd(self, raw: list[tuple[Tensor, Tensor, Tensor]], size: torch.Size) -> tuple[Tensor, ...]:
         logits = torch.cat([torch.cat([-self.rows(obj), self.rows(cls)], -1) for cls, obj, _ in raw], 1)
         x, y, w, h = (self.decoded(raw) / SIZE).unbind(-1)
@@ -119,11 +159,13 @@ class TinyDetector(nn.Module):
         return torch.cat([chosen, top[..., None], index.gather(1, rows)[..., None].float()], -1)
 
 
-def export_tiny(layout: str, path: str, *, batch: int | None = 1, free_size: bool = False) -> onnx.ModelProto:
+def export_tiny(
+    layout: str, path: str, *, batch: int | None = 1, free_size: bool = False, deep: bool = False
+) -> onnx.ModelProto:
     """Write the detector as an ONNX file; a batch of None is free."""
     import warnings
 
-    module = TinyDetector(layout).eval()
+    module = TinyDetector(layout, deep=deep).eval()
     axes: dict[int, str] = {} if batch is not None else {0: "batch"}
     if free_size:
         axes |= {2: "height", 3: "width"}

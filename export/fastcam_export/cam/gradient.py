@@ -7,7 +7,7 @@ import onnx_ir as ir
 from ..authoring.ops import Ops
 from .head import Head
 from .rules import apply_rule
-from .seed import seed
+from .seed import Cotangent, seed
 from .site import Forward, Site
 
 
@@ -27,8 +27,15 @@ def head_gradient(op: Ops, head: Head, class_index: ir.Value) -> tuple[ir.Value,
         GraftError: An operator of the head has no rule.
     """
     start = seed(op, head, class_index)
-    if start.of_class:
-        return start.g, True
+    return (start.g, True) if start.of_class else (walk_back(op, head, start), False)
+
+
+def walk_back(op: Ops, head: Head, start: Cotangent) -> ir.Value:
+    """The gradient at the tap that a cotangent of the head causes, in the shape of the tap.
+
+    Raises:
+        GraftError: An operator of the head has no rule.
+    """
     forward = Forward(op, head.path)
     cotangents = {start.value: start.g}
     for node in head.nodes:
@@ -45,4 +52,4 @@ def head_gradient(op: Ops, head: Head, class_index: ir.Value) -> tuple[ir.Value,
     total = parts[0]
     for part in parts[1:]:
         total = op.Add(total, part)
-    return total, False
+    return total

@@ -34,7 +34,10 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "normalize": {"metavar": "NAME", "help": f"{' | '.join(NORMALIZATIONS)} (default: %(default)s)"},
     "weights": {"metavar": "W", "help": f"{' | '.join(WEIGHTS)} | w1,w2,…"},
     "epsilon": {"metavar": "E", "type": float, "help": "default: %(default)s"},
-    "cam": {"metavar": "NAME", "help": f"{' | '.join(CAM_METHODS)} (default: %(default)s)"},
+    "cam": {
+        "metavar": "NAME",
+        "help": f"{' | '.join(CAM_METHODS)} (default: {CAM_METHODS[0]}, and the score grid of a detector)",
+    },
     "paper": {
         "action": "store_true",
         "help": "exactly the paper's choices: " + ", ".join(f"{k} {v}" for k, v in PAPER.items() if v),

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 import onnxruntime as ort
-from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, Metadata
+from fastcam_runtime.contract import ARGMAX, CHOICE_INPUTS, Metadata
 from fastcam_runtime.errors import ModelError, first_line
 from fastcam_runtime.model.watching import Runner
 from fastcam_runtime.preprocess import Preprocessor
@@ -75,8 +75,8 @@ def _run(model: Path | bytes, feeds: dict[str, np.ndarray]) -> dict[str, np.ndar
         session = ort.InferenceSession(
             str(model) if isinstance(model, Path) else model, options, providers=["CPUExecutionProvider"]
         )
-        if any(value.name == CLASS_INPUT for value in session.get_inputs()):
-            feeds = {**feeds, CLASS_INPUT: np.array([ARGMAX], np.int64)}
+        required = [value.name for value in session.get_inputs() if value.name in CHOICE_INPUTS]
+        feeds = {**feeds, **{name: np.array([ARGMAX], np.int64) for name in required}}
         names = [value.name for value in session.get_outputs()]
         return dict(zip(names, Runner("the deployed form", model)(session, None, feeds), strict=True))
     except ModelError:

@@ -15,13 +15,13 @@ from ..method.bands import Bands
 from ..method.bilinear import Size, interpolate_free, is_static, map_positions, matrix
 from .find import Detector
 from .rows_in_graph import read_outputs
-from .score_grid import score_grids
+from .score_grid import ScoreGrids, score_grids
 
 
 def detector_activation(
     branch: Branch, detector: Detector, map_size: MapSize, wanted: ir.Value, *, one_picture: bool
 ) -> ir.Value:
-    """The normalised class map, float32 [K,H,W].
+    """The normalised class map of the score grid, float32 [K,H,W].
 
     Args:
         branch: Gets the nodes.
@@ -42,6 +42,11 @@ def detector_activation(
     size = map_size.size_input[0] if map_size.size_input else None
     values = read_outputs(branch, head, branch.model)
     grids = score_grids(branch, head, values, wanted, one_picture=one_picture, size=size)
+    return enlarged(branch, grids, map_size)
+
+
+def enlarged(branch: Branch, grids: ScoreGrids, map_size: MapSize) -> ir.Value:
+    """The largest of the maps in each place, at the picture's size, normalised to 0…1."""
     step = largest(opset=branch.opset, sizes=grids.sizes, size=map_size.size)
     large = branch.call(step, *grids.maps, *map_size.size_input, name="cam/largest")
     return branch.call(minmax(branch.opset), large, name="cam/minmax")

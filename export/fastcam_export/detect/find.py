@@ -16,6 +16,7 @@ from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.preprocess import Preprocessor
 from fastcam_runtime.sources.test_clip import PHOTOS
 
+from ..analysis.dominators import data_path
 from ..analysis.ends import Ends
 from ..analysis.shapes import Shapes, observe
 from ..analysis.values import known_dims
@@ -39,6 +40,8 @@ class Detector:
     scores: Head | None
     """The head that the class maps read; for an end-to-end network, the scores inside the graph. None if
     there is no grid of scores."""
+    shapes: Shapes
+    """Concrete shapes of the tensors that the scores follow from, by name."""
 
     @property
     def head(self) -> Head:
@@ -146,7 +149,23 @@ def _look(network: Network, asked: str | Mapping[str, object] | None, labels: in
         scores = find_inner_scores(network.ends.path, network.shapes, size, labels)
     else:
         scores = found.head if found.head.grids else None
-    return Detector(found, scores)
+    return Detector(found, scores, _all_shapes(network, scores))
+
+
+def _all_shapes(network: Network, scores: Head | None) -> Shapes:
+    """The known shapes, and those behind every output with scores: the others are known for one output."""
+    behind = {value.name: value for node in network.model.graph for value in node.outputs}
+    missing = {
+        value.name or ""
+        for name in (scores.scores if scores is not None else ())
+        for node in data_path(network.ends.image, behind[name])
+        for value in node.outputs
+        if value.name not in network.shapes
+    }
+    if not missing:
+        return network.shapes
+    found = observe(network.model, network.ends, sorted(missing), network.folder)
+    return network.shapes | {name: array.shape for name, array in found.items()}
 
 
 def _check(network: Network, found: Recognised) -> None:

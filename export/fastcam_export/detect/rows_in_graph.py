@@ -77,7 +77,7 @@ class Part:
 
     def cut(self, op: Ops, number: int) -> Part:
         """The rows of one grid."""
-        start, end = self._bounds(op, number)
+        start, end = self.bounds(op, number)
         rows_axis = 3 - self.axis
 
         def part(value: ir.Value) -> ir.Value:
@@ -96,7 +96,7 @@ class Part:
         both = op.Div(op.Add(self.size, stride - 1), stride)
         return op.Slice(both, [0], [1]), op.Slice(both, [1], [2])
 
-    def _bounds(self, op: Ops, number: int) -> tuple[ir.Value, ir.Value]:
+    def bounds(self, op: Ops, number: int) -> tuple[ir.Value, ir.Value]:
         """The first row of a grid and the row after its last, int64 [1] each."""
         if self.size is None:
             before = sum(grid.rows for grid in self.grids[:number])

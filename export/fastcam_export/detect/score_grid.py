@@ -6,7 +6,7 @@ read. The class map is the maximum over the strides, each upsampled to the pictu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
@@ -88,9 +88,18 @@ def _select(op: Ops, head: Head, parts: Sequence[Part], wanted: ir.Value, one_pi
 
 def best_class(op: Ops, head: Head, parts: Sequence[Part]) -> ir.Value:
     """The class of the row with the highest score, int64 [N]."""
-    highest = [part.score(op, head, part.best(op, head)) for part in parts]
-    rows = highest[0] if len(parts) == 1 else op.Concat(*highest, axis=1)
-    row = op.ArgMax(rows, axis=1, keepdims=1)
+    rows = row_scores(op, head, parts, lambda part: part.best(op, head))
+    return class_of_row(op, head, parts, op.ArgMax(rows, axis=1, keepdims=1))
+
+
+def row_scores(op: Ops, head: Head, parts: Sequence[Part], read: Callable[[Part], ir.Value]) -> ir.Value:
+    """The score of every row, [N,A], for the class scores that `read` takes from each part."""
+    scores = [part.score(op, head, read(part)) for part in parts]
+    return scores[0] if len(parts) == 1 else op.Concat(*scores, axis=1)
+
+
+def class_of_row(op: Ops, head: Head, parts: Sequence[Part], row: ir.Value) -> ir.Value:
+    """The class with the highest score in one row of each picture, int64 [N]; `row` is int64 [N,1]."""
     if len(parts) == 1:
         return op.ArgMax(parts[0].row(op, head, row), axis=1, keepdims=0)
     classes = op.Concat(*(part.best_class(op, head) for part in parts), axis=1)

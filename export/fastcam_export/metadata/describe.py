@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastcam_runtime.contract import ImageInput, Metadata, TapInfo
 
 from ..analysis.plan import Plan
+from ..choices import CAM_METHODS
 from ..detect.find import Detector
 from ..load import Source
 from ..method.approximate import Scales
@@ -14,7 +15,7 @@ from .labels import NAMES_KEY
 from .resolve import resolve
 
 SCORE_GRID = "scores"
-"""What the metadata call the class maps of a detector."""
+"""What the metadata call the class maps of a detector that are not of a gradient."""
 
 
 def describe_graft(
@@ -58,7 +59,7 @@ def describe_graft(
 def _cam(options: Options, detector: Detector | None) -> str | None:
     if not options.needs_class_maps:
         return None
-    return options.cam if detector is None else SCORE_GRID
+    return options.cam or (CAM_METHODS[0] if detector is None else SCORE_GRID)
 
 
 def for_others(metadata: Metadata) -> dict[str, str]:

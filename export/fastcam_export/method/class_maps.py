@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import onnx_ir as ir
-from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, CLASSES
+from fastcam_runtime.contract import ARGMAX, BOX_INPUT, CLASS_INPUT, CLASSES
 
 from ..analysis.plan import Plan
 from ..authoring.branch import Branch
 from ..authoring.map_size import MapSize
 from ..authoring.ops import Ops, Step, make_function
 from ..cam import class_activation_map, minmax
-from ..choices import CLASS_INPUTS
-from ..detect.class_map import detector_activation
+from ..choices import CAM_METHODS, CLASS_INPUTS
+from ..detect.box_gradient import box_maps
+from ..detect.class_map import detector_activation, enlarged
 from ..detect.find import Detector
 from ..errors import GraftError
 from ..options import Options
@@ -36,6 +37,15 @@ def class_activation(
     wanted = branch.input(
         CLASS_INPUT, ir.DataType.INT64, (map_size.batch,), default=default if optional else None
     )
+    if isinstance(found.detector, Detector) and options.cam is not None:
+        box = branch.input(
+            BOX_INPUT, ir.DataType.INT64, (map_size.batch,), default=default if optional else None
+        )
+        maps = box_maps(
+            branch, found.detector, found.ends.image, map_size, wanted, box,
+            shapes=found.shapes, method=options.cam, epsilon=options.cam_epsilon,
+        )  # fmt: skip
+        return enlarged(branch, maps, map_size), map_size.batch
     if isinstance(found.detector, Detector):
         one_picture = map_size.batch == 1
         if one_picture:
@@ -48,7 +58,7 @@ def class_activation(
         _refuse_without_classes(found)
         cam = class_activation_map(
             branch, tap, found.logits, wanted,
-            shapes=found.shapes, method=options.cam, epsilon=options.cam_epsilon,
+            shapes=found.shapes, method=options.cam or CAM_METHODS[0], epsilon=options.cam_epsilon,
         )  # fmt: skip
     except GraftError as error:
         if found.detector is None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime as ort
 
-from ..contract import CLASS_INPUT, METADATA_KEY, ImageInput, Metadata
+from ..contract import CHOICE_INPUTS, METADATA_KEY, ImageInput, Metadata
 from ..errors import FastcamError, ModelError, first_line
 from ..image import Array
 from ..limits import check_elements
@@ -260,7 +260,7 @@ def _feed(session: ort.InferenceSession, path: Path) -> dict[str, Array]:
         known = image if image is not None and image.name == value.name else None
         shape = [_size(size, axis, known) for axis, size in enumerate(value.shape)]
         check_elements(f"{path}: its input {value.name!r}", shape, 0)
-        if value.name == CLASS_INPUT:
+        if value.name in CHOICE_INPUTS:
             feed[value.name] = np.full(shape, -1, dtype)
         elif dtype.kind == "f":
             feed[value.name] = rng.random(shape).astype(dtype)
@@ -282,7 +282,7 @@ def _size(size: int | str | None, axis: int, image: ImageInput | None) -> int:
 
 
 def _words(session: ort.InferenceSession) -> str:
-    inputs = [value for value in session.get_inputs() if value.name != CLASS_INPUT]
+    inputs = [value for value in session.get_inputs() if value.name not in CHOICE_INPUTS]
     return " and ".join(
         f"{'×'.join(str(size or '?') for size in value.shape)} {value.type}" for value in inputs
     )

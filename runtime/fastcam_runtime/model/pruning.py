@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..contract import (
     CAM,
-    CLASS_INPUT,
+    CHOICE_INPUTS,
     FASTCAM,
     LOVI,
     MAP,
@@ -50,8 +50,7 @@ def cut(model: bytes | memoryview, keep: Collection[str] = ()) -> bytes:
     """The same model with only the saliency outputs in `keep`.
 
     The network's own nodes, inputs, outputs, weights and all metadata are kept byte for byte; grafted nodes
-    (by their name's prefix) stay if a kept output needs them. The input `saliency_class` goes if no node
-    reads it.
+    (by their name's prefix) stay if a kept output needs them. An added input goes if no node reads it.
 
     Raises:
         ModelError: These are not the bytes of an ONNX model.
@@ -84,7 +83,7 @@ def _cut_graph(graph: memoryview, keep: frozenset[str]) -> list[memoryview]:
     needed = _needed(list(nodes.values()), outputs - dropped)
     gone = {i for i, node in nodes.items() if node.grafted and needed.isdisjoint(node.outputs)}
     # Only inputs of dropped nodes can have become unused; everything else belongs to the network.
-    touched = {CLASS_INPUT}.union(*({*nodes[i].reads, *nodes[i].outputs} for i in gone))
+    touched = set(CHOICE_INPUTS).union(*({*nodes[i].reads, *nodes[i].outputs} for i in gone))
     useless = touched - (outputs - dropped).union(*(n.reads for i, n in nodes.items() if i not in gone))
 
     def stays(index: int, part: Field) -> bool:
@@ -97,7 +96,7 @@ def _cut_graph(graph: memoryview, keep: frozenset[str]) -> list[memoryview]:
         if part.number == _GRAPH_VALUE_INFO:
             return text_of(part.value, VALUE_NAME) not in useless
         if part.number == GRAPH_INPUT:
-            return not (text_of(part.value, VALUE_NAME) == CLASS_INPUT and CLASS_INPUT in useless)
+            return text_of(part.value, VALUE_NAME) not in useless.intersection(CHOICE_INPUTS)
         return True
 
     return [part.whole for index, part in enumerate(parts) if stays(index, part)]

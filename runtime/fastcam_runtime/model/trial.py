@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from ..contract import ARGMAX, CLASS_INPUT, Metadata
+from ..contract import ARGMAX, CHOICE_INPUTS, Metadata
 from .watching import pixels_of, watched
 
 TOLERANCE = 1e-5
@@ -33,8 +33,9 @@ def run_once(
         ModelError: It takes too much memory, or too long; see `limits`.
         Exception: Any error of onnxruntime.
     """
-    if any(value.name == CLASS_INPUT for value in session.get_inputs()):  # required
-        feeds = {**feeds, CLASS_INPUT: np.full(len(feeds[metadata.image.name]), ARGMAX, np.int64)}
+    required = [value.name for value in session.get_inputs() if value.name in CHOICE_INPUTS]
+    pictures = len(feeds[metadata.image.name])
+    feeds = {**feeds, **{name: np.full(pictures, ARGMAX, np.int64) for name in required}}
     names = [output.name for output in session.get_outputs()]
     with watched(what, pixels_of(feeds.values()), loops=loops) as options:
         return dict(zip(names, session.run(names, feeds, options), strict=True))

@@ -6,14 +6,15 @@
  */
 
 import {
-  CLASS_INPUT, GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT, GRAPH_VALUE_INFO, MODEL_GRAPH, TENSOR_NAME,
-  VALUE_NAME, isSaliencyOutput,
+  BOX_INPUT, CLASS_INPUT, GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT, GRAPH_VALUE_INFO, MODEL_GRAPH,
+  TENSOR_NAME, VALUE_NAME, isSaliencyOutput,
 } from "./onnx.js";
 import { BYTES, concat, fields, header, text, textOf } from "./protobuf.js";
 
 const NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_ATTRIBUTE = 5;
 const ATTRIBUTE_GRAPH = 6, ATTRIBUTE_GRAPHS = 11;
 const NODE_PREFIX = "fastcam/";
+const CHOICES = [CLASS_INPUT, BOX_INPUT];
 
 /** @typedef {{grafted: boolean, inputs: Set<string>, outputs: Set<string>}} Node */
 
@@ -56,7 +57,7 @@ function cutGraph(graph, keep) {
   const gone = new Set([...nodes].flatMap(([i, node]) => (
     node.grafted && ![...node.outputs].some((name) => needed.has(name)) ? [i] : [])));
   // Only what a dropped node touched can have become useless: all else is the network's own business.
-  const touched = new Set([CLASS_INPUT]);
+  const touched = new Set(CHOICES);
   const read = new Set(stay);
   for (const [i, node] of nodes) {
     const into = gone.has(i) ? touched : read;
@@ -71,11 +72,11 @@ function cutGraph(graph, keep) {
     if (part.number === GRAPH_VALUE_INFO) return !useless(textOf(part.value, VALUE_NAME));
     if (part.number === GRAPH_INITIALIZER) {
       const name = textOf(part.value, TENSOR_NAME);
-      return name !== CLASS_INPUT && !useless(name);
+      return !CHOICES.includes(name) && !useless(name);
     }
     if (part.number === GRAPH_INPUT) {
       const name = textOf(part.value, VALUE_NAME);
-      return !(name === CLASS_INPUT && useless(name));
+      return !(CHOICES.includes(name) && useless(name));
     }
     return true;
   }).map((part) => part.whole);

@@ -17,7 +17,7 @@ const ELEMENTS = /** @type {Record<number, string>} */ ({
 const FORMAT_VERSION = 1;
 const METADATA_KEY = "fastcam";
 
-export const MAP = "saliency_map", CLASS_INPUT = "saliency_class", SCALE_PREFIX = "saliency_scale_";
+export const MAP = "saliency_map", CLASS_INPUT = "saliency_class", BOX_INPUT = "saliency_box", SCALE_PREFIX = "saliency_scale_";
 export const CLASS_MAPS = ["saliency_cam", "saliency_fastcam", "saliency_nonclass"];
 const MAPS = [MAP, `${MAP}_uint8`, `${MAP}_rgba`, "saliency_lovi", ...CLASS_MAPS];
 
