@@ -79,9 +79,9 @@ def _plots(found: Evaluation) -> str:
             ]
             for name in found.maps
         }
-        parts.append(
-            svg.lines("Weights shuffled from the head down", across, curves, f"none, {', '.join(steps)}")
-        )
+        ticks = dict(zip(across, ("none", *steps), strict=True))
+        note = "shuffled layers"
+        parts.append(svg.lines("Weights shuffled from the head down", across, curves, note, ticks))
     return f'<h2>Plots</h2><div class="plots">{"".join(parts)}</div>'
 
 

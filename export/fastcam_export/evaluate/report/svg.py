@@ -11,11 +11,20 @@ COLOURS = ("#1f6feb", "#d1242f", "#8250df", "#9a6700", "#57606a", "#1a7f37", "#b
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 460, 280, 46, 40, 26
 
 
-def lines(title: str, across: Sequence[float], curves: Mapping[str, Sequence[float]], note: str) -> str:
-    """Curves over 0…1, with their names at the side; `note` stands under the axis."""
+PERCENT = {share: f"{round(100 * share)} %" for share in (0, 0.25, 0.5, 0.75, 1)}
+
+
+def lines(
+    title: str,
+    across: Sequence[float],
+    curves: Mapping[str, Sequence[float]],
+    note: str,
+    ticks: Mapping[float, str] = PERCENT,
+) -> str:
+    """Curves over 0…1, with their names at the side; `ticks` and `note` stand under the axis."""
     high = max((max(values) for values in curves.values()), default=1.0)
     high = max(high, 1e-9)
-    parts = [_frame(title, note, high)]
+    parts = [_frame(title, note, high, ticks)]
     for number, (name, values) in enumerate(curves.items()):
         points = " ".join(f"{_x(x):.1f},{_y(v, high):.1f}" for x, v in zip(across, values, strict=True))
         colour = COLOURS[number % len(COLOURS)]
@@ -51,11 +60,11 @@ def bars(title: str, values: Mapping[str, Estimate]) -> str:
     return _svg(left + width + 60, height, "".join(parts))
 
 
-def _frame(title: str, note: str, high: float) -> str:
+def _frame(title: str, note: str, high: float, ticks: Mapping[float, str]) -> str:
     base = _y(0, high)
     marks = "".join(
-        f'<text x="{_x(share):.0f}" y="{base + 16}" text-anchor="middle">{round(100 * share)} %</text>'
-        for share in (0, 0.25, 0.5, 0.75, 1)
+        f'<text x="{_x(share):.0f}" y="{base + 16}" text-anchor="middle">{escape(tick)}</text>'
+        for share, tick in ticks.items()
     )
     heights = {k / 4 * high: _y(k / 4, 1) for k in range(5)}
     grid = "".join(
