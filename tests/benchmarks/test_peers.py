@@ -84,6 +84,7 @@ def test_every_peer_explains(peer: torch_peers.Peer) -> None:
         assert first.shape[-2:] in ((64, 64), (2, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_everywhere")
 @pytest.mark.parametrize("kind", gradcam_agreement.METHODS)
 def test_agreement_with_grad_cam(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -245,6 +245,7 @@ def test_grafting_twice_is_refused() -> None:
             graft(graft(small_cnn(), inline=inline))
 
 
+@pytest.mark.slow
 def test_the_map_moves_with_the_object(tmp_path: Path) -> None:
     """A real network, a bright disc on gray: the map's centre of mass follows it."""
     target = tmp_path / "grafted.onnx"

@@ -47,6 +47,7 @@ def test_a_sequence_on_the_way_is_no_tap() -> None:
     assert len(metadata_of(graft(model)).taps) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["int32", "int64", "bool", "float16", "double", "uint8", "string"])
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_further_input_of_any_type(hidden: bool, kind: str) -> None:

@@ -31,6 +31,7 @@ def test_weights_may_be_text(weights: Any) -> None:
     assert [tap.weight for tap in metadata_of(graft(small_cnn(), weights=weights)).taps] == [1, 2, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape", ["1,3,32,48", "1, 3, 32, 48", "1x3x32x48", [1, 3, 32, 48], np.array([1, 3, 32, 48])]
 )
@@ -39,6 +40,7 @@ def test_the_input_shape_may_be_text(shape: Any) -> None:
     assert (image.height, image.width) == (32, 48)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "outputs",
     [
@@ -115,6 +117,7 @@ def test_negative_numbers_reach_their_check(
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "idle"),
     [

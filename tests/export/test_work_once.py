@@ -44,6 +44,7 @@ def count_calls(functions: tuple[Callable[..., Any], ...], work: Callable[[], ob
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taps", ["auto", "a1,a2,a3"])
 @pytest.mark.parametrize("size", ["float[1,3,64,64] input", "float[N,3,H,W] input"])
 def test_every_analysis_runs_once(taps: str, size: str) -> None:

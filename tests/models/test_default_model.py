@@ -134,6 +134,7 @@ def test_clip_is_a_cat_and_then_an_espresso(session: ort.InferenceSession) -> No
     assert seen == {"chelsea.jpg": {285}, "coffee.jpg": {967}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resize", [crop, stretch])
 def test_accuracy_is_the_one_of_the_card(session: ort.InferenceSession, resize: object) -> None:
     assert callable(resize)

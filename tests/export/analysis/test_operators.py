@@ -175,6 +175,7 @@ def test_elementwise_operators_treat_every_element_alike(row: Operator) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", rows("mixes"))
 def test_mixing_operators_read_many_elements(row: Operator) -> None:
     x = given(row.name)

@@ -25,6 +25,7 @@ OUTPUTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outputs", OUTPUTS, ids=",".join)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_map_follows_its_tap(outputs: list[str], compiled: bool, tmp_path: Path) -> None:

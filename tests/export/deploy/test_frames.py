@@ -30,6 +30,7 @@ def run(model: onnx.ModelProto, **feeds: np.ndarray) -> dict[str, np.ndarray]:
     return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resize", RESIZE)
 @pytest.mark.parametrize(("size", "kind"), [((480, 640), ""), ((96, 200), "xRGBA"), ((40, 50), "")])
 def test_frame_gives_what_the_runtime_prepares(

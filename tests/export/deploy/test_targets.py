@@ -42,6 +42,7 @@ def run(model: onnx.ModelProto, x: np.ndarray) -> dict[str, np.ndarray]:
     return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("network", [small_cnn, residual_net])
 def test_same_maps_with_operators_of_the_list(name: str, network: object) -> None:
@@ -72,6 +73,7 @@ def test_default_model_for_every_list(name: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_class_maps_where_the_list_has_them_and_a_clear_refusal_where_not() -> None:
     plain = small_cnn()
     outputs = ("saliency_map", "cam", "fastcam")

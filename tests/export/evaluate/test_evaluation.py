@@ -61,6 +61,7 @@ def test_a_map_of_what_the_network_counts_beats_all_controls(
         assert found.difference("score_blur", control).mean < 0
 
 
+@pytest.mark.slow
 def test_the_batch_of_a_file_does_not_change_its_figures(tmp_path: Path, photos: Path) -> None:
     results = []
     for batch in (1, 5, "N"):
@@ -73,6 +74,7 @@ def test_the_batch_of_a_file_does_not_change_its_figures(tmp_path: Path, photos:
     assert results[0] == pytest.approx(results[2], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_real_graft_has_sanity_checks_and_class_dependence(tmp_path: Path, photos: Path) -> None:
     path = tmp_path / "plain.onnx"
     onnx.save(small_cnn(), path)
@@ -96,6 +98,7 @@ def test_a_file_without_class_scores_or_maps_is_refused(tmp_path: Path, photos: 
         Subject(_save(make_graft(outputs=("lovi",)), tmp_path))
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_and_writes_json_and_a_page(
     tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,6 +123,7 @@ def test_the_command_prints_a_table_and_writes_json_and_a_page(
     assert text.count("data:image/jpeg;base64,") == 16
 
 
+@pytest.mark.slow
 def test_a_plain_network_is_grafted_first(
     tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,7 @@ def with_upsampling(opset: int, mode: str, scales: tuple[float, float]) -> onnx.
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scales", [(2, 2), (1.5, 1.75)])
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 @pytest.mark.parametrize("opset", [9, 10])

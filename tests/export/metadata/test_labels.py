@@ -38,6 +38,7 @@ def test_labels_as_editors_save_them(mark: str, text: str, tmp_path: Path) -> No
     assert read_labels(path) == LABELS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names", ["{[1]: 'a'}", "{None: 'a'}", "{1e999: 'a'}", '{"x": "a"}', "5", "[" * 3000, "[" * 1_000_000]
 )

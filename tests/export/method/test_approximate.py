@@ -44,6 +44,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inline", [False, True])
 @pytest.mark.parametrize(("share", "channels"), CASES.items(), ids=str)
 def test_the_map_of_the_remaining_channels(

@@ -60,6 +60,7 @@ def test_the_class_need_not_be_fed_and_defaults_to_the_best(batched: ort.Inferen
         np.testing.assert_array_equal(run(batched, x, *feeds)["saliency_cam"], default["saliency_cam"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["float[1,3,64,64] input", "float[N,3,64,64] input"])
 def test_a_required_class_is_an_input_like_any_other(shape: str) -> None:
     required = session(graft(small_cnn(shape), outputs=CLASS_MAPS, class_input="required"))
@@ -84,6 +85,7 @@ def test_each_image_of_a_batch_has_its_own_class(batched: ort.InferenceSession) 
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize(
     "shape", ["float[1,3,64,64] input", "float[N,3,64,64] input", "float[N,3,H,W] input"]
@@ -165,6 +167,7 @@ def attention_pool(picture: str, *, hidden: bool) -> onnx.ModelProto:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", ["2,3,64,64", "N,3,64,64", "N,3,H,W"])
 def test_a_head_whose_shapes_are_hidden_from_inference(picture: str) -> None:
     """They are seen when the network is run, once. What is free there may have any size later."""
@@ -212,6 +215,7 @@ def test_hidden_shapes_that_are_not_what_they_look_like(picture: str) -> None:
     np.testing.assert_allclose(maps[0], maps[1], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [True, False])
 @pytest.mark.parametrize("picture", ["1,3,64,64", "N,3,64,64", "N,3,H,W"])
 def test_other_heads_take_one_class_per_image(picture: str, hidden: bool) -> None:

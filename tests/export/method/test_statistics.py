@@ -88,6 +88,7 @@ def test_smoe_is_the_formula(x: np.ndarray) -> None:
     assert_smoe(runner("smoe", x.shape)(x), x)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(activations(), st.sampled_from((1.0, 6.0, 31.9)))
 def test_smoe_of_bounded_activations_is_the_formula(x: np.ndarray, bound: float) -> None:

@@ -125,6 +125,7 @@ sys.exit(main(sys.argv[1:]))
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["onnx", "onnx_ir"])
 def test_a_device_without_the_exporter(missing: str) -> None:
     done = on_a_device("export", "a.onnx", missing=[missing])
@@ -132,6 +133,7 @@ def test_a_device_without_the_exporter(missing: str) -> None:
     assert done.stderr == f"fastcam: error: export needs {missing}: pip install {requirement('export')}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [*COMMANDS, *OF_EXPORTER])
 def test_a_device_shows_the_help_of_every_command(command: str) -> None:
     done = on_a_device(command, "--help")
@@ -166,6 +168,7 @@ def test_the_hint_is_true_in_a_source_tree(monkeypatch: pytest.MonkeyPatch) -> N
     assert "\ntorch = [" in project
 
 
+@pytest.mark.slow
 def test_inspect_on_a_device_without_the_exporter(tmp_path: Path) -> None:
     """What a grafted file contains, or what is wrong with one, can be told; scales cannot."""
     graft = save_graft(tmp_path / "graft.onnx")

@@ -323,6 +323,7 @@ def test_a_grafted_file_gives_the_same_maps_without_the_library(shape: str) -> N
     same_maps(model, "input", np.random.default_rng(1).standard_normal((batch, 3, height, width), np.float32))
 
 
+@pytest.mark.slow
 def test_mobilenet_gives_the_same_maps_without_the_library() -> None:
     path = shared("models/mobilenet_v2.onnx")
     model = graft(path, outputs=["saliency_map", "scales"]).SerializeToString()

@@ -120,6 +120,7 @@ USUAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*USUAL, *UNUSUAL])
 def test_networks_of_any_quantisation_have_the_right_map(name: str, tmp_path: Path) -> None:
     plain = quantized_network(*{**USUAL, **UNUSUAL}[name])

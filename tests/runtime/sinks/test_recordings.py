@@ -48,6 +48,7 @@ def codec_of(path: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+@pytest.mark.slow
 @needs_ffmpeg
 @pytest.mark.parametrize(
     ("name", "codec", "told"),
@@ -135,6 +136,7 @@ def write_all(sink: VideoFile, picture: np.ndarray) -> None:
         sink.write(np.roll(picture, 37 * number), Status(number))
 
 
+@pytest.mark.slow
 @needs_ffmpeg
 def test_ffmpeg_that_ends_is_told_and_keeps_what_it_wrote(tmp_path: Path) -> None:
     sink = VideoFile(tmp_path / "out.mp4", 25.0)

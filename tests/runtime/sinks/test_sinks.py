@@ -52,6 +52,7 @@ def test_video_has_every_picture_and_appears_whole(tmp_path: Path, name: str) ->
         assert np.abs(frames[number].mean(axis=(0, 1)) - picture(number)[0, 0]).max() < 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fps", [0.5, 17.318723, 23.976023976, 66.1234567, 119.88011, 240.0])
 @pytest.mark.parametrize("suffix", [".mp4", ".avi", ".mkv"])
 def test_any_rate_can_be_recorded(tmp_path: Path, fps: float, suffix: str) -> None:

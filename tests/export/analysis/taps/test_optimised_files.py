@@ -35,6 +35,7 @@ def operators(path: Path) -> set[str]:
     return {node.op_type for node in onnx.load(path, load_external_data=False).graph.node}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     ("activation", "nonnegative", "bound"),

@@ -19,6 +19,7 @@ from support.videos import frames_of
 from support.waiting import until
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "times"), [(signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGHUP, 1), (signal.SIGTERM, 300)]
 )
@@ -108,6 +109,7 @@ def test_a_photo_stays_until_it_is_closed(graft: Path, tmp_path: Path) -> None:
     assert told[-1].endswith("stays until you press Ctrl-C here\n")  # a page has no key for it
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow(graft: Path) -> None:
     """A short soak; benchmarks/soak.py has the long one."""
     program = f"""
@@ -137,6 +139,7 @@ print(max(sink.rss[1:]) - sink.rss[0])
     assert int(done.stdout) < 5_000_000
 
 
+@pytest.mark.slow
 def test_a_running_page_is_watched_by_programs(graft: Path, tmp_path: Path) -> None:
     """Health, metrics and lines of JSON while the loop runs; evidence and a recording when it has ended."""
     kept = tmp_path / "kept"

@@ -157,6 +157,7 @@ def test_recording_is_finished_when_the_loop_ends(tmp_path: Path) -> None:
     assert len(frames_of(path)) > 5
 
 
+@pytest.mark.slow
 def test_recording_ends_at_the_limit_and_the_loop_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
