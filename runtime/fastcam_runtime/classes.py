@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ import numpy as np
 
 from .errors import FastcamError, closest
 from .image import Array
+
+logger = logging.getLogger(__name__)
 
 _SHOWN = 8
 """Candidates named in a message."""
@@ -162,3 +165,56 @@ def _by_part(text: str, labels: Sequence[str]) -> int:
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise ClassError(f"class {text!r} could be {shown}{more}")
     return found[0]
+
+
+def one_for_each(classes: Sequence[int | str] | int | str | None, count: int) -> list[int | str | None]:
+    """One class for each of `count` frames, of those asked for: one for each, one for all, or None.
+
+    Raises:
+        FastcamError: There is another number of classes than of frames.
+    """
+    if classes is None or isinstance(classes, int | np.integer | str):
+        return [classes] * count
+    if len(classes) != count:
+        raise FastcamError(f"{len(classes)} classes for {count} frames: give one for each, or one for all")
+    return list(classes)
+
+
+class ClassFinder:
+    """Finds classes by index or name; a search through 1,000 labels is not repeated for every frame.
+
+    Args:
+        labels: Of all classes; empty in a file without.
+        name: The file, for messages.
+    """
+
+    def __init__(self, labels: tuple[str, ...], name: str) -> None:
+        self._labels = labels
+        self._name = name
+        self._count: int | None = None
+        self._found: dict[int | str, int] = {}
+
+    def set_count(self, count: int) -> None:
+        """Set how many classes there are: from the file, or from a frame if the file leaves them free."""
+        if count != self._count:
+            self._count = count
+            self._found.clear()
+            if self._labels and len(self._labels) != count:
+                logger.warning(
+                    "%s: %d labels for %d classes, so names may be wrong; export it with its own labels",
+                    self._name,
+                    len(self._labels),
+                    count,
+                )
+
+    def __call__(self, choice: int | str) -> int:
+        """The class that `choice` names.
+
+        Raises:
+            ClassError: There is no such class, or several fit.
+        """
+        index = self._found.get(choice)
+        if index is None:
+            index = find_class(choice, self._labels, self._count or len(self._labels) or None)
+            self._found[choice] = index
+        return index

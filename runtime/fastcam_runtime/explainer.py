@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,18 +14,17 @@ import numpy as np
 import onnxruntime as ort
 
 from . import contract
-from .classes import class_count, find_class, label_of, probability, tells_classes
+from .classes import ClassFinder, class_count, label_of, one_for_each, probability, tells_classes
 from .detect.detections import Detection, Threshold, detect
 from .errors import FastcamError, ModelError
 from .explanation import DETECT, Explanation, InputTensor
 from .image import Array, Geometry, Image
 from .limits import check_picture
 from .model.grafted import Model
+from .model.maps import Maps, item_of
 from .model.session import open_cut
 from .prepared.cache import open_cached
 from .preprocess import IMAGE_TYPES, Preprocessor
-
-logger = logging.getLogger(__name__)
 
 _TENSORS = 3
 """Input tensors in use at the same time: one in the network, one queued, one being filled."""
@@ -89,19 +88,10 @@ class Explainer:
         self._answers = head.outputs if head is not None else (self.metadata.scores,)
         self.outputs = model.words if outputs is None else tuple(outputs)
         session = model.session(self.outputs)
-        name = self.metadata.image.name
-        image = next((value for value in session.get_inputs() if value.name == name), None)
-        if image is None or image.type not in IMAGE_TYPES:
-            found = (
-                "is not there"
-                if image is None
-                else f"takes {image.type}, not one of {', '.join(IMAGE_TYPES)}"
-            )
-            raise ModelError(f"{model.path}: its image input {name!r} {found}")
-        _refuse_further_inputs(model, session)
+        image = model.image_input(session)
         self._batch: int | None = image.shape[0] if isinstance(image.shape[0], int) else None
         size = self.metadata.image
-        check_picture(f"{model.path}: its input {name!r}", self._batch or 1, size.height, size.width)
+        check_picture(f"{model.path}: its input {size.name!r}", self._batch or 1, size.height, size.width)
         self._preprocessor = Preprocessor(
             self.metadata.image,
             self.metadata.preprocess,
@@ -112,14 +102,12 @@ class Explainer:
         )
         scores = next(value for value in session.get_outputs() if value.name == self.metadata.scores)
         self._scores_shape = scores.shape
-        self._class_count: int | None = None
-        self._indices: dict[int | str, int] = {}
-        """Cache of the requested classes: searching 1,000 labels for every frame would be slow."""
+        self._find_class = ClassFinder(self.labels, str(model.path))
         stated = self.metadata.scores_shape
         shape = scores.shape if stated is None else (None, *stated)
         count = class_count(shape) if head is None else head.classes
         if count is not None:
-            self._set_class_count(count)
+            self._find_class.set_count(count)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -170,10 +158,58 @@ class Explainer:
         milliseconds = 1e3 * (time.perf_counter() - started)
         share = 1 / len(results) if results else 0.0
         timings = {"preprocess": tensor.milliseconds * share, "inference": milliseconds * share}
+        shown = None if isinstance(frame, InputTensor) else frame
         return [
-            self._explanation(result, None if indices is None else indices[i], timings, tensor.geometry)
+            self._explanation(
+                result, None if indices is None else indices[i], timings, tensor.geometry, shown
+            )
             for i, result in enumerate(results)
         ]
+
+    def batch(
+        self,
+        frames: Sequence[Image] | Array,
+        classes: Sequence[int | str] | int | str | None = None,
+        outputs: Sequence[str] | None = None,
+    ) -> list[Explanation]:
+        """One explanation per frame, from one run of the network.
+
+        Args:
+            frames: A list of frames of any sizes, or N×H×W×3.
+            classes: One for each frame, or one for all; None for the one with the highest score in each.
+            outputs: As in `explain`.
+
+        Raises:
+            ModelError: The file takes another number of pictures at a time.
+            FastcamError: There is not one class for each frame.
+        """
+        frames = list(frames)
+        if not frames:
+            return []
+        if self._batch not in (None, len(frames)):
+            raise ModelError(
+                f"{self.model.path} has a fixed batch of {self._batch}, not {len(frames)}: call it once per "
+                "frame, or export it with a free batch"
+            )
+        wanted = self.outputs if outputs is None else tuple(outputs)
+        indices = [
+            None if choice is None else self.class_index(choice)
+            for choice in one_for_each(classes, len(frames))
+        ]
+        session = self.model.session(wanted)
+        inputs = [replace(made, values=made.values[:1].copy()) for made in map(self.preprocess, frames)]
+        started = time.perf_counter()
+        names = [*self._answers, *self.model.output_names(wanted)]
+        feed = {self.metadata.image.name: np.concatenate([made.values for made in inputs])}
+        if self.model.class_input(session).there:
+            chosen = [contract.ARGMAX if index is None else index for index in indices]
+            feed[contract.CLASS_INPUT] = np.array(chosen, np.int64)
+        arrays = self.model.run(session, names, feed)
+        each = 1e3 * (time.perf_counter() - started) / len(frames)
+        items = [self._item(names, arrays, i) for i in range(len(frames))]
+        timings = [{"preprocess": made.milliseconds, "inference": each} for made in inputs]
+        geometries = [made.geometry for made in inputs]
+        return list(map(self._explanation, items, indices, timings, geometries, frames))
 
     def class_index(self, choice: int | str) -> int:
         """The class that `choice` names, checked before anything runs.
@@ -189,24 +225,7 @@ class Explainer:
                 f"no class can be chosen: {self.model.path} has no class maps; export it again with "
                 f"--outputs {outputs}"
             )
-        index = self._indices.get(choice)
-        if index is None:
-            index = find_class(choice, self.labels, self._class_count or len(self.labels) or None)
-            self._indices[choice] = index
-        return index
-
-    def _set_class_count(self, count: int) -> None:
-        """Set the number of classes: from the file, or from a frame if it is free in the file."""
-        if count != self._class_count:
-            self._class_count = count
-            self._indices.clear()
-            if self.labels and len(self.labels) != count:
-                logger.warning(
-                    "%s: %d labels for %d classes, so names may be wrong; export it with its own labels",
-                    self.model.path,
-                    len(self.labels),
-                    count,
-                )
+        return self._find_class(choice)
 
     def _run(
         self, session: ort.InferenceSession, wanted: Sequence[str], tensor: Array, classes: list[int] | None
@@ -239,16 +258,15 @@ class Explainer:
         return results
 
     def _item(self, names: Sequence[str], arrays: Sequence[Array], index: int = 0) -> dict[str, Array]:
-        """One item of a batch, by output. Outputs that do not depend on the class have one item for all."""
-        # Some detectors' rows come without a batch.
-        whole = self._answers if self.metadata.detector is not None else ()
-        return {
-            name: array if name in whole and array.ndim == 2 else array[min(index, len(array) - 1)]
-            for name, array in zip(names, arrays, strict=True)
-        }
+        return item_of(names, arrays, index, self._answers if self.metadata.detector is not None else ())
 
     def _explanation(
-        self, result: dict[str, Array], index: int | None, timings: dict[str, float], geometry: Geometry
+        self,
+        result: dict[str, Array],
+        index: int | None,
+        timings: dict[str, float],
+        geometry: Geometry,
+        frame: Image | None,
     ) -> Explanation:
         maps = {name: array for name, array in result.items() if name not in self._answers}
         logits = result[self.metadata.scores]
@@ -262,7 +280,7 @@ class Explainer:
             index, score = (best.index, best.score) if best is not None else (index, None)
         elif tells_classes(self._scores_shape, logits, self.metadata.scores_shape):
             logits = logits.reshape(-1)
-            self._set_class_count(logits.size)
+            self._find_class.set_count(logits.size)
             index = int(logits.argmax()) if index is None else index
             if index >= logits.size:
                 raise FastcamError(f"no class {index}; the network has {logits.size}")
@@ -272,21 +290,11 @@ class Explainer:
             index=index,
             label="" if index is None else label_of(index, self.labels),
             score=score,
-            maps=MappingProxyType(maps),
+            maps=Maps(maps),
             timings=MappingProxyType(dict(timings)),
             geometry=geometry,
             labels=self.labels,
             scores_are=self.metadata.scores_are,
             detections=detections,
-        )
-
-
-def _refuse_further_inputs(model: Model, session: ort.InferenceSession) -> None:
-    """Refuse a model with further inputs. Inputs with a default value are not in this list."""
-    known = (model.metadata.image.name, *contract.CHOICE_INPUTS)
-    others = [repr(value.name) for value in session.get_inputs() if value.name not in known]
-    if others:
-        raise ModelError(
-            f"{model.path}: needs {', '.join(others)}, but only the picture {known[0]!r} can be fed; "
-            "run it in a program of your own"
+            frame=frame,
         )

@@ -99,6 +99,10 @@ def check_frame(frame: Image, channels: int | None = None) -> Image:
         frame: What a caller gave.
         channels: For a network whose channels are no colours: only H×W×C with so many of them, or H×W for 1.
     """
+    if frame is None:  # what cv2.imread answers
+        raise SourceError("no picture: was the path right?")
+    if isinstance(frame, list | tuple) or (isinstance(frame, np.ndarray) and frame.ndim == 4):
+        raise SourceError(f"one frame is needed, not {len(frame)}: Explainer.batch takes several")
     if not isinstance(frame, np.ndarray) or frame.dtype != np.uint8:
         kind = frame.dtype if isinstance(frame, np.ndarray) else type(frame).__name__
         raise SourceError(f"a frame must be a uint8 array, not {kind}")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from fastcam_runtime import ClassError, Explainer, FastcamError, ModelError, contract, explainer
+from fastcam_runtime import ClassError, Explainer, FastcamError, ModelError, classes, contract
 from fastcam_runtime.model import grafted
 from support.tiny_grafts import GAIN, LABELS, make_graft, save_graft
 
@@ -84,8 +84,8 @@ def test_classes_by_index_label_and_part(folder: Path, batch: int | str) -> None
 
 @pytest.mark.parametrize("choice", [1, np.int64(1), "green"])
 def test_one_class_needs_no_list(graft: Path, choice: int | str) -> None:
-    for classes in (choice, [choice]):
-        (result,) = Explainer(graft, threads=1).explain(picture(), classes)
+    for wanted in (choice, [choice]):
+        (result,) = Explainer(graft, threads=1).explain(picture(), wanted)
         assert result.label == "green"
 
 
@@ -133,9 +133,9 @@ def test_the_metadata_are_parsed_once_per_file(folder: Path, monkeypatch: pytest
 
 def test_frames_repeat_no_search(graft: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked, searched = [], []
-    of, find = grafted.ClassInput.of, explainer.find_class
+    of, find = grafted.ClassInput.of, classes.find_class
     monkeypatch.setattr(grafted.ClassInput, "of", lambda session: looked.append(session) or of(session))
-    monkeypatch.setattr(explainer, "find_class", lambda *found: searched.append(found) or find(*found))
+    monkeypatch.setattr(classes, "find_class", lambda *found: searched.append(found) or find(*found))
     explain = Explainer(graft, threads=1, outputs=["cam"])
     indices = [explain.explain(picture(seed), "blu")[0].index for seed in range(4)]
     assert indices == 4 * [LABELS.index("blue")]

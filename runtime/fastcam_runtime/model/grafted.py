@@ -16,6 +16,7 @@ import onnxruntime as ort
 from .. import contract
 from ..errors import ModelError, first_line
 from ..image import Array
+from ..preprocess import IMAGE_TYPES
 from .file import Summary, is_ort, summarize_file
 from .ort_format import summarize_ort
 from .pruning import is_saliency_output
@@ -171,6 +172,31 @@ class Model:
             raise
         except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
             raise ModelError(f"onnxruntime failed on a frame: {first_line(error)}") from error
+
+    def image_input(self, session: ort.InferenceSession) -> ort.NodeArg:
+        """The input for the picture.
+
+        Raises:
+            ModelError: It is not there, or of a type that no frame is turned into; or there are inputs that
+                nothing can fill. Inputs with a default value are not among them.
+        """
+        name = self.metadata.image.name
+        image = next((value for value in session.get_inputs() if value.name == name), None)
+        if image is None or image.type not in IMAGE_TYPES:
+            found = (
+                "is not there"
+                if image is None
+                else f"takes {image.type}, not one of {', '.join(IMAGE_TYPES)}"
+            )
+            raise ModelError(f"{self.path}: its image input {name!r} {found}")
+        known = (name, *contract.CHOICE_INPUTS)
+        others = [repr(value.name) for value in session.get_inputs() if value.name not in known]
+        if others:
+            raise ModelError(
+                f"{self.path}: needs {', '.join(others)}, but only the picture {name!r} can be fed; "
+                "run it in a program of your own"
+            )
+        return image
 
     def class_input(self, session: ort.InferenceSession) -> ClassInput:
         """How a session of this model takes the class; looked up once per session."""
