@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastcam_runtime import Explainer, Overlay
+from fastcam_runtime.draw.overlay import STEADY
 from fastcam_runtime.image import Image
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.live.loop import Loop
@@ -66,7 +67,7 @@ def record(explainer: Explainer, clip: TestClip, video: Path, progress: Callable
     """
     witness = Witness(progress)
     sinks = [VideoFile(video, clip.fps or DEFAULT_FPS), witness]
-    Loop(explainer, clip, sinks, Controls(("overlay",)), Overlay(blend="paper")).run()
+    Loop(explainer, clip, sinks, Controls(("overlay",)), Overlay(steady=STEADY)).run()
     return witness.labels
 
 

@@ -11,6 +11,7 @@ from fastcam_runtime import Explanation, Overlay, contract
 from fastcam_runtime.contract import Metadata
 from fastcam_runtime.draw.legend import MUTED
 from fastcam_runtime.draw.lettering import Lettering, plain
+from fastcam_runtime.draw.views import Painter
 from fastcam_runtime.image import Array, Image, Rect
 
 from .legend import draw_legend, legend_height
@@ -59,25 +60,21 @@ def pick(columns: Iterable[Column], *shows: str) -> list[Column]:
     return [by_output[name] for name in shows]
 
 
-def draw_sheet(
-    rows: Sequence[Row], columns: Sequence[Column], scales: int, *, tile_width: int, over_frame: bool = False
-) -> Array:
-    """The sheet as a BGR picture.
+def draw_sheet(rows: Sequence[Row], columns: Sequence[Column], scales: int, *, tile_width: int) -> Array:
+    """The sheet as a BGR picture: maps of the whole frame over it, as `fastcam run` draws them; scales alone.
 
     Args:
         rows: At least one; all of one frame size.
         columns: At least five, the width of the legend.
         scales: Number of scales in the legend.
         tile_width: In pixels. All other sizes follow from it and from the frame's aspect ratio.
-        over_frame: Draw the maps over a grey frame, instead of alone.
     """
     layout = _Layout.lay(rows[0].frame, len(rows), len(columns), tile_width)
     sheet: Image = np.full((*layout.size, 3), _GROUND, np.uint8)
-    overlay = Overlay(blend="paper")
     for j, column in enumerate(columns):
         _write_title(sheet, column, layout.title(j), layout)
         for i, row in enumerate(rows):
-            _fill(layout.tile(i, j).of(sheet), _picture(column, row, overlay, over_frame))
+            _fill(layout.tile(i, j).of(sheet), _picture(column, row))
     for i, row in enumerate(rows):
         _write_label(sheet, row, layout.label(i), layout)
     legend = layout.legend
@@ -150,12 +147,15 @@ class _Layout:
         return max(self.tile_height, 10 * self.letters.height)
 
 
-def _picture(column: Column, row: Row, overlay: Overlay, over_frame: bool) -> Array:
+def _picture(column: Column, row: Row) -> Array:
     """The picture of one tile, at the frame's size."""
     if column.shows == FRAME:
         return row.frame
     saliency, geometry = row.explanation.maps[column.shows], row.explanation.geometry
-    return overlay.draw(row.frame, saliency, geometry) if over_frame else overlay.heat(saliency, geometry)
+    if column.shows.startswith(contract.SCALE_PREFIX):
+        return Overlay().heat(saliency, geometry)
+    view = "lovi" if column.shows == contract.LOVI else "overlay"
+    return Painter(Overlay()).paint(view, row.frame, {column.shows: saliency}, geometry)
 
 
 def _fill(tile: Image, picture: Image) -> None:

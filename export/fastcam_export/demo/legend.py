@@ -26,9 +26,9 @@ def draw_legend(sheet: Image, x: int, y: int, width: int, letters: Lettering, sc
     height = _bar_height(letters)
     values = Rect(x, y, width, height)
     values.of(sheet)[:] = map_colors(values.width, values.height)
-    for i in range(3):
-        _write_tick(sheet, letters, f"{i / 2:g}", values, i / 2)
-    letters.put(sheet, "every map but LOVI", *_beside(values, letters, 0.5), MUTED)
+    for along, word in ((0.0, "low: the frame as it is"), (1.0, "high")):
+        _write_tick(sheet, letters, word, values, along)
+    letters.put(sheet, "where the network looks", *_beside(values, letters, 0.5), MUTED)
 
     hues = Rect(x + width * 7 // 4, y, width, height)
     hues.of(sheet)[:] = lovi_colors(hues.width, hues.height)

@@ -65,7 +65,7 @@ def show(options: DemoOptions, progress: Progress) -> str:
 
 
 def draw_pictures(model: Model, clip: TestClip, frames: int, folder: Path) -> None:
-    """Write the contact sheet, and a strip: its first and last row, fewer columns, maps over the frames.
+    """Write the contact sheet, and a strip: its first and last row, fewer columns.
 
     Args:
         model: A grafted file with every output.
@@ -82,7 +82,7 @@ def draw_pictures(model: Model, clip: TestClip, frames: int, folder: Path) -> No
     scales = len(model.metadata.taps)
     save_image(folder / SHEET, draw_sheet(rows, columns, scales, tile_width=192))
     few = pick(columns, FRAME, contract.MAP, contract.CAM, contract.FASTCAM, contract.LOVI)
-    strip = draw_sheet([rows[0], rows[-1]], few, scales, tile_width=224, over_frame=True)
+    strip = draw_sheet([rows[0], rows[-1]], few, scales, tile_width=204)
     save_image(folder / STRIP, strip)
 
 

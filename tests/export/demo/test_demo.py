@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -16,7 +18,7 @@ import numpy as np
 import pytest
 from fastcam_export.cli.progress import Progress
 from fastcam_export.demo.clip import Seen, Witness
-from fastcam_export.demo.contact_sheet import FRAME, Row, columns_for, draw_sheet
+from fastcam_export.demo.contact_sheet import FRAME, Row, _Layout, columns_for, draw_sheet
 from fastcam_export.demo.latency import compare, format_latency
 from fastcam_export.demo.legend import lovi_colors
 from fastcam_export.demo.show import STRIP, draw_pictures
@@ -179,20 +181,56 @@ def uniform_row(model: Model, gray: int, levels: Sequence[int]) -> Row:
 
 def test_every_tile_is_in_its_place(model: Model) -> None:
     levels = [[20 * (j + 1) + 5 * i for j in range(len(MAPS))] for i in range(2)]
-    rows = [uniform_row(model, 250 - 50 * i, levels[i]) for i in range(2)]
+    grays = [250, 200]
+    rows = [uniform_row(model, gray, levels[i]) for i, gray in enumerate(grays)]
     sheet = draw_sheet(rows, columns_for(model.metadata), 5, tile_width=96)
     inferno = colormaps.table("inferno")[:, 0]
     expected = []
-    for i in range(2):
-        colors = [tuple(map(int, inferno[level])) for level in levels[i]]
-        colors[MAPS.index("saliency_lovi")] = (0, 255, 0)
-        expected.append([(250 - 50 * i,) * 3, *colors])
+    for i, gray in enumerate(grays):
+        colors = [(gray,) * 3] * len(MAPS)  # a map that is the same everywhere leaves the frame as it is
+        for j, name in enumerate(MAPS):
+            if "scale" in name:
+                colors[j] = tuple(map(int, inferno[levels[i][j]]))
+        green = np.rint(0.25 * gray + 0.75 * np.array([0, 255, 0]))
+        colors[MAPS.index("saliency_lovi")] = tuple(map(int, green))
+        expected.append([(gray,) * 3, *colors])
     found = [[c for c in long_runs(line, 90) if c != (28, 23, 20)] for line in sheet]
     assert expected[0] in found
     assert expected[1] in found
     assert found.index(expected[0]) < found.index(expected[1])
     # Nothing else is that long but the bars of the legend.
     assert all(line in (*expected, []) for line in found[: len(found) * 3 // 4])
+
+
+def test_every_column_shows_its_own_map(model: Model) -> None:
+    """On a black frame, each map over it has one bright column of its own."""
+    over = ["saliency_map", "saliency_cam", "saliency_fastcam", "saliency_nonclass"]
+    row = uniform_row(model, 0, [0] * len(MAPS))
+    maps = {name: np.zeros((14, 14), np.float32) for name in over}
+    for k, saliency in enumerate(maps.values()):
+        saliency[:, 2 + 3 * k] = 1
+    row = replace(row, explanation=replace(row.explanation, maps={**row.explanation.maps, **maps}))
+    columns = columns_for(model.metadata)
+    tiles = _Layout.lay(row.frame, 1, len(columns), 140)
+    sheet = draw_sheet([row], columns, 5, tile_width=140)
+    for k, name in enumerate(over):
+        j = [column.shows for column in columns].index(name)
+        light = tiles.tile(0, j).of(sheet).astype(int).sum((0, 2))
+        assert light.argmax() * 14 // 140 == 2 + 3 * k
+
+
+def test_the_demo_says_when_noise_hides_the_difference() -> None:
+    """Pairs that differ both ways by far more than on average; and pairs that always differ alike."""
+    rng = np.random.default_rng(0)
+    base = 10 + rng.normal(0, 0.1, 40)
+    lost, clear = base + rng.normal(0, 2, 40), base + 1
+    variants = [
+        types.SimpleNamespace(name=name, samples=list(values), cpu_samples=list(values))
+        for name, values in {"plain": base, "lost": lost, "clear": clear}.items()
+    ]
+    told = format_latency(variants)
+    assert "noise hides what the maps cost (lost): the interval includes 0" in told
+    assert "noise" not in format_latency([variants[0], variants[2]])
 
 
 def test_legend_has_the_colours_of_lovi() -> None:
