@@ -54,14 +54,17 @@ class Ends:
 
 
 def find_ends(
-    model: ir.Model, input_shape: Sequence[int] | None = None, scores_name: str | None = None
+    model: ir.Model,
+    input_shape: Sequence[int] | None = None,
+    scores_name: str | None = None,
+    size: tuple[int, int] = (DEFAULT_SIZE, DEFAULT_SIZE),
 ) -> Ends:
     """Find the picture's input and the scores.
 
     The picture is the first input of rank 4 that reaches an output. The scores are the output `scores_name`,
     else the best output that the picture reaches: shape N×classes (or N×classes×1×1) before others, a known
     number of classes before a free one, a Softmax or Sigmoid before a plain output (perhaps a regression),
-    then the first.
+    then the first. `size` is the height and width where the model leaves them free.
 
     Raises:
         GraftError: No input takes a picture, `input_shape` contradicts the model, or there is no such output.
@@ -75,7 +78,7 @@ def find_ends(
         for scores in outputs:
             path = data_path(image, scores)
             if path:
-                layout, shape = _layout_and_shape(image, input_shape, path)
+                layout, shape = _layout_and_shape(image, input_shape, path, size)
                 ends = Ends(image, layout, shape, scores, path)
                 check_picture(f"the input '{image.name}'", shape[0], *ends.size, ends.channels)
                 return ends
@@ -159,7 +162,7 @@ def _show(value: ir.Value) -> str:
 
 
 def _layout_and_shape(
-    image: ir.Value, asked: Sequence[int] | None, path: list[ir.Node]
+    image: ir.Value, asked: Sequence[int] | None, path: list[ir.Node], size: tuple[int, int]
 ) -> tuple[str, tuple[int, int, int, int]]:
     dims = known_dims(image) or (None,) * 4
     if asked is not None:
@@ -168,9 +171,8 @@ def _layout_and_shape(
             raise GraftError(f"input shape {listed} contradicts '{image.name}', which is {_show(image)}")
         dims = tuple(asked)
     layout = _layout(dims, path)
-    channel = 1 if layout == "NCHW" else 3
-    default = [1, DEFAULT_SIZE, DEFAULT_SIZE, DEFAULT_SIZE]
-    default[channel] = _conv_channels(path) or 3
+    channels = _conv_channels(path) or 3
+    default = (1, channels, *size) if layout == "NCHW" else (1, *size, channels)
     n, a, b, c = (d or assumed for d, assumed in zip(dims, default, strict=True))
     return layout, (n, a, b, c)
 

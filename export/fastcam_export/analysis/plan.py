@@ -14,10 +14,11 @@ from ..detect.recognise import NoHeadError
 from ..load import Source
 from ..load.view import view
 from ..metadata.labels import NAMES_KEY, parse_names
+from ..metadata.stated_size import StatedSize, stated_size
 from ..method.bilinear import Size
 from ..options import Options
 from .candidates import candidates
-from .ends import Ends, find_ends, other_scores
+from .ends import DEFAULT_SIZE, Ends, find_ends, other_scores
 from .geometry import Geometry, cut_size, geometries
 from .scores import find_logits, holds_no_numbers, scores_of_one
 from .shapes import Shapes, concrete_shapes, lasting_shapes
@@ -69,7 +70,10 @@ def plan(source: Source, options: Options) -> Plan:
         GraftError: The model takes no picture, has no usable scale, or a named tap is unknown.
     """
     model = view(source)
-    ends = find_ends(model, options.input_shape, options.scores)
+    own = {entry.key: entry.value for entry in source.proto.metadata_props}
+    stated = stated_size(own, source.path)
+    size = (stated.height, stated.width) if stated is not None else (DEFAULT_SIZE, DEFAULT_SIZE)
+    ends = find_ends(model, options.input_shape, options.scores, size)
     shapes = concrete_shapes(model, ends, source.path.parent if source.path is not None else None)
     geometry = geometries(ends, shapes)
     least = 2 if options.needs_scales and options.statistic in OF_SPREAD else 1
@@ -85,7 +89,7 @@ def plan(source: Source, options: Options) -> Plan:
         if None in lasting[tap.name]:
             lasting[tap.name] = _lasting_dims(ends, tap)
     logits, scores_are = find_logits(ends.scores)
-    notes = tuple(_notes(model, ends, geometry, options))
+    notes = tuple(_notes(model, ends, geometry, options, stated))
     if unused:
         listed = ", ".join(unused[:3]) + ("…" if len(unused) > 3 else "")
         notes += (f"not used as scales: {listed}: a single channel, or an output of the network",)
@@ -117,11 +121,18 @@ def _lasting_dims(ends: Ends, tap: Tap) -> Dims:
     return tuple(sizes[axis] for axis in tap.layout)
 
 
-def _notes(model: ir.Model, ends: Ends, geometry: Mapping[str, Geometry], options: Options) -> Iterator[str]:
+def _notes(
+    model: ir.Model,
+    ends: Ends,
+    geometry: Mapping[str, Geometry],
+    options: Options,
+    stated: StatedSize | None,
+) -> Iterator[str]:
     height, width = ends.size
     if options.input_shape is None and None in ends.free_size:
         yield (
-            f"the network's input size is free: frames are resized to {height}×{width}; "
+            f"the network's input size is free: frames are resized to {height}×{width}, "
+            f"{f'from {stated.where}' if stated is not None else 'assumed: nothing in the file says'}; "
             f"set another size with --input-shape {','.join(ends.layout)}"
         )
     cut = cut_size(ends, geometry)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,8 @@ from .inference import infer
 from .values import Dims, fixed_dims
 
 Shapes = dict[str, tuple[int, ...]]
+_USUAL_SIZES = ((48, 320), (32, 320), (32, 100), (640, 640), (256, 256), (112, 112), (64, 64))
+"""Sizes to try where the assumed one does not work: lines of text first, whose height is often fixed."""
 Found = dict[str, tuple[ir.DataType, tuple[int, ...]]]
 
 
@@ -89,8 +93,25 @@ def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None
     try:
         results = observe(model, ends, names, folder)
     except GraftError as error:
+        other = _other_size(model, ends, folder)
+        if other is not None:
+            asked = ",".join(map(str, other))
+            raise GraftError(f"an --input-shape is needed, such as {asked}, which works: {error}") from error
         raise GraftError(f"the shape of '{names[0]}' cannot be inferred, and {error}") from error
     return {name: (ir.DataType.from_numpy(result.dtype), result.shape) for name, result in results.items()}
+
+
+def _other_size(model: ir.Model, ends: Ends, folder: Path | None) -> tuple[int, ...] | None:
+    """An input shape that a network of free size runs with, where it does not with the assumed one."""
+    for size in _USUAL_SIZES:
+        height, width = (fixed or usual for fixed, usual in zip(ends.free_size, size, strict=True))
+        by_axis = {"N": ends.shape[0], "C": ends.channels, "H": height, "W": width}
+        n, a, b, c = (by_axis[axis] for axis in ends.layout)
+        if (n, a, b, c) != ends.shape:
+            with suppress(GraftError):
+                observe(model, replace(ends, shape=(n, a, b, c)), [ends.scores.name or ""], folder)
+                return n, a, b, c
+    return None
 
 
 def observe(

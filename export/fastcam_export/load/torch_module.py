@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import io
 import logging
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,8 @@ from ..errors import LoadError
 
 DEFAULT_SHAPE = (1, 3, 224, 224)
 EXPORT_OPSET = 18
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+"""What makes text coloured on a terminal."""
 
 
 def export_named(name: str, example: Any, shape: Sequence[int] | None) -> onnx.ModelProto:
@@ -115,13 +118,19 @@ def export_torch(module: torch.nn.Module, example: Any, shape: Sequence[int] | N
                 output_names=["logits"], verbose=False,
             )  # fmt: skip
     except Exception as error:  # torch's exporter raises whatever the module's code raised
-        reason = first_line(error)
-        raise LoadError(f"torch cannot export {type(module).__name__}: {reason}") from error
+        raise LoadError(f"torch cannot export {type(module).__name__}: {_reason(error)}") from error
     finally:
         for part, mode in training.items():
             part.training = mode
     assert program is not None
     return _without_traces(program.model_proto)
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of the innermost error: those around it only say that the export failed."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return f"{type(error).__name__}: {_COLOURS.sub('', first_line(error))}"
 
 
 def _without_traces(proto: onnx.ModelProto) -> onnx.ModelProto:
@@ -139,9 +148,14 @@ def _without_traces(proto: onnx.ModelProto) -> onnx.ModelProto:
 def _quiet() -> Iterator[None]:
     """Silence the exporter, which prints to standard output and warns about itself."""
     level = logging.root.manager.disable
-    logging.disable(logging.WARNING)
+    logging.disable(logging.CRITICAL)
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        silent = io.StringIO()
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(silent),
+            contextlib.redirect_stderr(silent),
+        ):
             warnings.simplefilter("ignore")
             yield
     finally:

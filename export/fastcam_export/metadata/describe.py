@@ -10,8 +10,7 @@ from ..detect.find import Detector
 from ..load import Source
 from ..method.approximate import Scales
 from ..options import Options
-from . import model_api
-from .labels import NAMES_KEY
+from . import model_api, ultralytics
 from .resolve import resolve
 
 SCORE_GRID = "scores"
@@ -63,6 +62,5 @@ def _cam(options: Options, detector: Detector | None) -> str | None:
 
 
 def for_others(metadata: Metadata) -> dict[str, str]:
-    """Keys for the tools of others: `names` as Ultralytics writes it, and Model API's."""
-    names = {NAMES_KEY: str(dict(enumerate(metadata.labels)))} if metadata.labels else {}
-    return names | model_api.keys(metadata)
+    """Keys for the tools of others: Ultralytics' and Model API's."""
+    return ultralytics.keys(metadata) | model_api.keys(metadata)

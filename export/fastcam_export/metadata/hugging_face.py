@@ -15,13 +15,8 @@ _BYTE = 1 / 255
 
 
 def read(file: ModelFile) -> Clue | None:
-    """What the files say. Their repositories keep them beside the model, or one folder above `onnx/`."""
-    if file.path is None:
-        return None
-    folders = [file.path.resolve().parent]
-    if folders[0].name == "onnx":
-        folders.append(folders[0].parent)
-    for folder in folders:
+    """What the files say."""
+    for folder in _folders(file.path):
         processor, config = (_json(folder / name) for name in ("preprocessor_config.json", "config.json"))
         timm = config.get("pretrained_cfg")
         names = [
@@ -34,6 +29,31 @@ def read(file: ModelFile) -> Clue | None:
         if preprocess is not None or labels:
             return Clue(f"{' and '.join(names)} beside the file", preprocess, resize, labels)
     return None
+
+
+def sizes(path: Path) -> list[tuple[str, Any]]:
+    """What the files say of the picture's size, the most telling first: each with where it stands."""
+    found: list[tuple[str, Any]] = []
+    for folder in _folders(path):
+        processor, config = (_json(folder / name) for name in ("preprocessor_config.json", "config.json"))
+        timm = config.get("pretrained_cfg")
+        if processor.get("do_center_crop"):
+            found.append(("preprocessor_config.json beside the file", processor.get("crop_size")))
+        found.append(("preprocessor_config.json beside the file", processor.get("size")))
+        if isinstance(timm, Mapping):
+            input_size = timm.get("input_size")
+            found.append(
+                ("config.json beside the file", input_size[1:] if isinstance(input_size, list) else None)
+            )
+    return found
+
+
+def _folders(path: Path | None) -> list[Path]:
+    """Where the repositories keep the files: beside the model, or one folder above `onnx/`."""
+    if path is None:
+        return []
+    folder = path.resolve().parent
+    return [folder, folder.parent] if folder.name == "onnx" else [folder]
 
 
 def _json(path: Path) -> Mapping[str, Any]:

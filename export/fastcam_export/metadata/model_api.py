@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from fastcam_runtime.classes import are_class_scores
 from fastcam_runtime.contract import Metadata, Preprocess
 
 from .clue import Clue, ModelFile, scaled
@@ -18,11 +19,14 @@ _RESIZE = {
     "fit_to_window_letterbox": ("letterbox", "centre"),
 }
 """Model API's `resize_type`, and ours with the place of the picture."""
-_YES = ("yes", "true", "1")
+_YES = ("YES", "True")
 
 
 def read(file: ModelFile) -> Clue | None:
-    """What the keys say. Model API reads pictures as BGR: `reverse_input_channels` makes them RGB."""
+    """What the keys say, and the defaults of Model API's wrappers for what they leave out.
+
+    Model API reads pictures as BGR: `reverse_input_channels` makes them RGB.
+    """
     info = {key[len(_PREFIX) :]: text for key, text in file.metadata.items() if key.startswith(_PREFIX)}
     if not info:
         return None
@@ -32,15 +36,18 @@ def read(file: ModelFile) -> Clue | None:
 
 
 def _preprocess(info: Mapping[str, str], placement: str) -> Preprocess | None:
-    if not {"mean_values", "scale_values", "reverse_input_channels"} & set(info):
+    if not {"model_type", "mean_values", "scale_values", "reverse_input_channels"} & set(info):
         return None
-    order = "RGB" if info.get("reverse_input_channels", "").lower() in _YES else "BGR"
-    pad = info.get("pad_value", "")
+    if info.get("embedded_processing") in _YES:
+        return Preprocess("BGR")  # the graph does the rest
+    order = "RGB" if info.get("reverse_input_channels") in _YES else "BGR"
+    pad = info.get("pad_value", "") or "0"
+    barred = info.get("resize_type", "").startswith("fit_to_window")
     found = scaled(
         order,
-        _numbers(info.get("mean_values", "0")),
-        _numbers(info.get("scale_values", "1")),
-        pad=int(pad) if pad.isdigit() and int(pad) <= 255 else None,
+        _numbers(info.get("mean_values", "")) or 0.0,
+        _numbers(info.get("scale_values", "")) or 1.0,
+        pad=int(pad) if barred and pad.isdigit() and int(pad) <= 255 else None,
     )
     return replace(found, placement=placement) if found is not None else None
 
@@ -49,13 +56,19 @@ def _numbers(text: str) -> list[Any]:
     return text.replace(",", " ").strip("[] ").split()
 
 
+def _classifies(metadata: Metadata) -> bool:
+    shape = metadata.scores_shape
+    return metadata.detector is None and shape is not None and are_class_scores(shape)
+
+
 def keys(metadata: Metadata) -> dict[str, str]:
     """The keys that let Model API open a grafted file; none for a picture that is not in colour."""
     pre = metadata.preprocess
     if pre.order not in ("RGB", "BGR"):
         return {}
     types = {ours: theirs for theirs, ours in _RESIZE.items()}
-    values = {
+    values = {"model_type": "Classification"} if _classifies(metadata) else {}
+    values |= {
         "mean_values": " ".join(f"{value:g}" for value in pre.mean),
         "scale_values": " ".join(f"{value:g}" for value in pre.std),
         "reverse_input_channels": "YES" if pre.order == "RGB" else "NO",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fastcam_runtime.contract import PREPROCESS
+from fastcam_runtime.contract import PREPROCESS, Metadata
 
 from .clue import Clue, ModelFile
 from .labels import NAMES_KEY, parse_names
@@ -26,3 +26,24 @@ def read(file: ModelFile) -> Clue | None:
     return Clue(
         f"Ultralytics' metadata (task {task or 'not stated'})", replace(unit, pad=BARS), "letterbox", labels
     )
+
+
+def keys(metadata: Metadata) -> dict[str, str]:
+    """The keys that let Ultralytics open a grafted file.
+
+    `names` always. The others only for a classifier that is fed as Ultralytics feeds it: they have no key for
+    another preprocessing, and would make it answer wrongly.
+    """
+    if not metadata.labels:
+        return {}
+    found = {NAMES_KEY: str(dict(enumerate(metadata.labels)))}
+    if metadata.detector is None and (metadata.preprocess, metadata.resize) == (PREPROCESS["unit"], "crop"):
+        image = metadata.image
+        found |= {
+            "task": "classify",
+            "stride": "1",
+            "batch": "1",
+            "imgsz": str([image.height, image.width]),
+            "channels": str(image.channels),
+        }
+    return found

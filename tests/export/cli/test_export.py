@@ -103,7 +103,8 @@ def test_a_free_size_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     free, target = tmp_path / "free.onnx", tmp_path / "out.onnx"
     onnx.save(small_cnn("float[batch,3,height,width] input"), free)
     note = (
-        "note: the network's input size is free: frames are resized to 224×224; "
+        "note: the network's input size is free: frames are resized to 224×224, "
+        "assumed: nothing in the file says; "
         "set another size with --input-shape N,C,H,W\n"
     )
     assert outcome(capsys, "export", free, target)[2] == note

@@ -26,6 +26,14 @@ def tiny() -> torch.nn.Module:  # type: ignore[name-defined]
     )  # fmt: skip
 
 
+def undecided() -> torch.nn.Module:  # type: ignore[name-defined]
+    class Undecided(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+            return x if x.sum() > 0 else torch.nn.functional.relu(x)
+
+    return Undecided()
+
+
 def not_a_module() -> int:
     return 3
 
@@ -52,6 +60,18 @@ def test_the_file_holds_no_trace_of_the_machine() -> None:
     data = graft(tiny(), input_shape=[1, 3, 64, 64]).SerializeToString()
     assert b"test_load_torch" not in data
     assert str(Path.home()).encode() not in data
+
+
+@pytest.mark.slow
+def test_what_torch_cannot_export_is_one_line(importable: None, capfd: pytest.CaptureFixture[str]) -> None:
+    """torch prints graphs and traces of thousands of lines."""
+    assert main(["export", "tiny_zoo:undecided", "--input-shape", "1,3,8,8"]) == 2
+    out, error = capfd.readouterr()
+    assert (out, error.count("\n")) == ("", 1)
+    assert error.startswith("fastcam: error: torch cannot export Undecided: ")
+    assert "data-dependent" in error
+    assert main(["export", "tiny_zoo:undecided", "--input-shape", "1,3,8,8", "--debug"]) == 2
+    assert "Traceback" in capfd.readouterr().err
 
 
 @pytest.fixture

@@ -34,18 +34,23 @@ def metadata(model: onnx.ModelProto, **options: Any) -> Metadata:
 
 
 ULTRALYTICS = {
-    "description": "Ultralytics YOLOv8n-cls model trained on imagenet",
+    "description": "Ultralytics YOLO11n-cls model trained on imagenet.yaml",
     "author": "Ultralytics",
-    "version": "8.3.0",
+    "date": "2025-09-22T13:32:39.309631+00:00",
+    "version": "8.4.190",
     "license": "AGPL-3.0 License (https://ultralytics.com/license)",
+    "docs": "https://docs.ultralytics.com",
     "stride": "1",
     "task": "classify",
+    "head": "Classify",
     "batch": "1",
     "imgsz": "[64, 64]",
     "names": str(dict(enumerate(NAMES))),
+    "args": "{'batch': 1, 'half': False, 'dynamic': False, 'simplify': True, 'opset': None, 'nms': False}",
     "channels": "3",
+    "end2end": "False",
 }
-"""The keys and values that Ultralytics' exporter writes."""
+"""All keys that the exporter of Ultralytics 8.4 writes, each value as the text that it makes of it."""
 
 
 def test_ultralytics_classifier() -> None:
@@ -54,6 +59,39 @@ def test_ultralytics_classifier() -> None:
     assert found.labels == tuple(NAMES)
     assert found.provenance.preprocess == "from Ultralytics' metadata (task classify)"
     assert found.provenance.labels == found.provenance.resize == found.provenance.preprocess
+
+
+@pytest.mark.parametrize(
+    ("imgsz", "size"), [("[96, 128]", (96, 128)), ("320", (320, 320)), ("big", (224, 224))]
+)
+def test_ultralytics_size_where_the_network_leaves_it_free(
+    imgsz: str, size: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = small_cnn("float[1,3,height,width] input")
+    model.metadata_props.add(key="imgsz", value=imgsz)
+    found = metadata(model).image
+    assert (found.height, found.width) == size
+    asked = metadata(model, input_shape=(1, 3, 64, 80)).image
+    assert (asked.height, asked.width) == (64, 80)  # the user's word counts more
+    onnx.save(model, tmp_path / "m.onnx")
+    assert main(["inspect", str(tmp_path / "m.onnx")]) == 0
+    where = "assumed: nothing in the file says" if imgsz == "big" else "from 'imgsz' in the file"
+    assert f"frames are resized to {size[0]}×{size[1]}, {where}; set another" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("preprocessor_config.json", {"size": {"height": 96, "width": 128}}),
+        ("preprocessor_config.json", {"size": 256, "do_center_crop": True, "crop_size": [96, 128]}),
+        ("config.json", {"pretrained_cfg": {"input_size": [3, 96, 128]}}),
+    ],
+)
+def test_a_size_beside_the_file(name: str, said: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / name).write_text(json.dumps(said))
+    onnx.save(small_cnn("float[1,3,height,width] input"), tmp_path / "m.onnx")
+    found = export(tmp_path / "m.onnx", tmp_path / "out.onnx").metadata.image
+    assert (found.height, found.width) == (96, 128)
 
 
 def test_ultralytics_detector() -> None:
@@ -83,9 +121,25 @@ def test_model_api() -> None:
     assert found.provenance.preprocess == "from Model API's 'model_info' keys"
 
 
-def test_model_api_without_reversed_channels_is_bgr() -> None:
-    found = metadata(with_metadata(**{"model_info mean_values": "1 2 3", "model_info scale_values": "4"}))
-    assert found.preprocess == Preprocess("BGR", (1.0, 2.0, 3.0), (4.0,) * 3)
+@pytest.mark.parametrize(
+    ("keys", "preprocess"),
+    [
+        (
+            {"mean_values": "1 2 3", "scale_values": "4 5 6"},
+            Preprocess("BGR", (1.0, 2.0, 3.0), (4.0, 5.0, 6.0)),
+        ),
+        ({"model_type": "Classification"}, Preprocess("BGR")),
+        ({"reverse_input_channels": "True"}, Preprocess("RGB")),
+        ({"reverse_input_channels": "NO"}, Preprocess("BGR")),
+        ({"embedded_processing": "YES", "mean_values": "1 2 3"}, Preprocess("BGR")),
+        ({"resize_type": "fit_to_window", "mean_values": ""}, Preprocess("BGR", pad=0, placement="corner")),
+    ],
+)
+def test_model_api_defaults(keys: dict[str, str], preprocess: Preprocess) -> None:
+    """What is not stated has the wrapper's default: BGR as it is, bars of 0. See its parameters."""
+    keys = {"model_type": "Classification"} | keys
+    found = metadata(with_metadata(**{f"model_info {key}": text for key, text in keys.items()}))
+    assert found.preprocess == preprocess
 
 
 def test_what_is_written_for_others_says_the_same() -> None:
@@ -96,6 +150,19 @@ def test_what_is_written_for_others_says_the_same() -> None:
     found = metadata(with_metadata(**{k: v for k, v in keys.items() if k.startswith("model_info ")}))
     assert (found.preprocess, found.resize) == (PREPROCESS["imagenet"], "crop")
     assert found.labels == tuple(name.replace(" ", "_") for name in NAMES)
+    assert keys["model_info model_type"] == "Classification"
+
+
+def test_what_a_file_says_to_others_is_kept() -> None:
+    model = with_metadata(**{"model_info model_type": "SSD", "names": "['a']"})
+    assert said(graft(model))["model_info model_type"] == "SSD"
+    assert said(graft(model, labels=NAMES))["names"] == "['a']"
+
+
+def test_ultralytics_opens_what_is_fed_as_its_own_classifiers_are() -> None:
+    keys = said(graft(small_cnn(), preprocess="unit", resize="crop", labels=NAMES))
+    assert (keys["task"], keys["imgsz"], keys["stride"], keys["batch"]) == ("classify", "[64, 64]", "1", "1")
+    assert "task" not in said(graft(small_cnn(), preprocess="imagenet", resize="crop", labels=NAMES))
 
 
 def test_files_of_hugging_face_beside_the_model(tmp_path: Path) -> None:
@@ -141,6 +208,21 @@ def test_paddle_ocr() -> None:
     found = metadata(with_metadata(character="a\nb\nc"))
     assert found.preprocess == Preprocess("BGR", (127.5,) * 3, (127.5,) * 3, placement="corner")
     assert (found.resize, found.labels) == ("letterbox", ())
+
+
+def test_paddle_ocr_names_of_classes() -> None:
+    """Its authors' classifiers and detectors list names under the same key: these are labels, no more."""
+    found = metadata(with_metadata(character="\n".join(NAMES)))
+    assert found.labels == tuple(NAMES)
+    assert found.provenance.labels == "from 'character' in the file"
+    assert found.provenance.preprocess.startswith("ImageNet's, assumed")
+
+
+def test_paddle_ocr_reads_lines_of_text() -> None:
+    model = small_cnn("float[1,3,height,width] input")
+    model.metadata_props.add(key="character", value="\n".join("0123456789abc"))
+    found = metadata(model).image
+    assert (found.height, found.width) == (48, 320)
 
 
 def normalising(before: str, **constants: np.ndarray) -> onnx.ModelProto:

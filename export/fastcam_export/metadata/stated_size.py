@@ -1,0 +1,54 @@
+"""The size of the picture, where the network leaves it free but the file says what it was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastcam_runtime.limits import MAX_SIDE
+
+from . import hugging_face, paddle_ocr
+from .clue import parse
+
+IMGSZ_KEY = "imgsz"
+
+
+@dataclass(frozen=True)
+class StatedSize:
+    """Height and width, and where they stand."""
+
+    height: int
+    width: int
+    where: str
+
+
+def stated_size(metadata: Mapping[str, str], path: Path | None) -> StatedSize | None:
+    """What Ultralytics' `imgsz`, the JSON files beside the model or PaddleOCR's `character` say, if anything.
+
+    Args:
+        metadata: The file's own metadata.
+        path: The file, None for a model in memory.
+    """
+    found = [(f"'{IMGSZ_KEY}' in the file", parse(metadata.get(IMGSZ_KEY, "")))]
+    if path is not None:
+        found += hugging_face.sizes(path)
+    if paddle_ocr.is_recogniser(metadata):
+        found.append((paddle_ocr.WHERE, paddle_ocr.LINE_SIZE))
+    for where, said in found:
+        sides = _sides(said)
+        if sides is not None:
+            return StatedSize(*sides, where)
+    return None
+
+
+def _sides(said: Any) -> tuple[int, int] | None:
+    """Height and width from one number, a pair, or a mapping with both or with one for both."""
+    if isinstance(said, Mapping):
+        sides = [said.get("height", said.get("shortest_edge")), said.get("width", said.get("shortest_edge"))]
+    else:
+        sides = list(said) if isinstance(said, list | tuple) else [said, said]
+    if len(sides) == 2 and all(type(side) is int and 1 <= side < MAX_SIDE for side in sides):
+        return sides[0], sides[1]
+    return None
