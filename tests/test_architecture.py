@@ -25,11 +25,15 @@ ROOMS_BELOW = {
     "measure": {"model", "native", "prepared"},
     "detect": set[str](),
     "draw": {"detect", "model", "native"},
-    "web": {"measure", "model"},
+    "network": set[str](),
+    "web": {"measure", "model", "network"},
     "sources": set[str](),
-    "sinks": {"detect", "draw", "live"},
+    "sinks": {"detect", "draw", "live", "network"},
     "live": {"draw", "measure", "model", "sinks", "sources"},
-    "cli": {"detect", "draw", "live", "measure", "model", "native", "prepared", "sinks", "sources", "web"},
+    "cli": {
+        *("detect", "draw", "live", "measure", "model", "native", "network", "prepared", "sinks", "sources"),
+        "web",
+    },
 }
 """For each room of the runtime, the other rooms that it may import. All may import the modules at the top."""
 

@@ -13,6 +13,7 @@ from fastcam_runtime.classes import Prediction
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.live.controls import Controls, Look
 from fastcam_runtime.live.metrics import LoopMetrics
+from fastcam_runtime.network.certificate import Certificate
 from fastcam_runtime.sinks import Status, open_sink
 from fastcam_runtime.sinks.kept_folder import KeptFolder
 from fastcam_runtime.sinks.live_page.page import LivePage
@@ -33,7 +34,11 @@ class Loop:
     """Stands in for the loop: writes a picture of the view's colour, over and over, in its own thread."""
 
     def __init__(
-        self, uri: str = "http://:0", token: str | None = None, kept: KeptFolder | None = None
+        self,
+        uri: str = "http://:0",
+        token: str | None = None,
+        kept: KeptFolder | None = None,
+        certificate: Certificate | None = None,
     ) -> None:
         self.controls = Controls(
             tuple(COLOURS),
@@ -44,7 +49,14 @@ class Loop:
         )
         self.metrics = LoopMetrics()
         self.sink = open_sink(
-            uri, fps=30, controls=self.controls, token=token, real_time=True, metrics=self.metrics, kept=kept
+            uri,
+            fps=30,
+            controls=self.controls,
+            token=token,
+            real_time=True,
+            metrics=self.metrics,
+            kept=kept,
+            certificate=certificate,
         )
         assert isinstance(self.sink, LivePage)
         self.url = self.sink.url
@@ -81,9 +93,16 @@ class Loop:
         self.sink.close()
 
     def request(
-        self, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: str | None = None,
+        headers: dict[str, str] | None = None,
+        address: str = "127.0.0.1",
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=20, source_address=(address, 0)
+        )
         connection.request(method, path, body, headers or {})
         response = connection.getresponse()
         content = response.read()
@@ -95,8 +114,9 @@ class Loop:
         response, content = self.request("POST", "/control", body, fields)
         return response.status, content.decode()
 
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+    def connect(self, address: str = "127.0.0.1") -> socket.socket:
+        """A connection from an address of this machine."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20, source_address=(address, 0))
 
     def send(self, data: bytes) -> bytes:
         """Everything that is answered to raw bytes until the connection ends."""
@@ -116,3 +136,34 @@ def receive_all(connection: socket.socket) -> bytes:
 
 def status_of(answer: bytes) -> int:
     return int(answer.split(b" ")[1])
+
+
+class Viewer:
+    """Watches the stream as a browser does, part by part."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._connection = loop.connect()
+        self._connection.sendall(b"GET /stream.mjpg HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self._file = self._connection.makefile("rb")
+        self.status = status_of(self._file.readline())
+        while self._file.readline().strip():
+            pass
+
+    def picture(self) -> np.ndarray:
+        """The next picture of the stream."""
+        length = 0
+        while not length:
+            line = self._file.readline()
+            assert line, "the stream ended"
+            if line.lower().startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        assert self._file.readline() == b"\r\n"
+        return cv2.imdecode(np.frombuffer(self._file.read(length), np.uint8), cv2.IMREAD_COLOR)
+
+    def rest(self) -> bytes:
+        """Everything up to the end of the stream."""
+        return self._file.read()
+
+    def close(self) -> None:
+        self._file.close()
+        self._connection.close()

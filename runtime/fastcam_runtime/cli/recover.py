@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..sinks.leftovers import find_parts, recover
+from ..uri_kinds import local_path
 
 _DESCRIPTION = """\
 Make a video of what a killed recording left behind. The part is removed when the video plays.
@@ -38,7 +39,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Recover every part that was named."""
-    for part in [part for file in args.files for part in find_parts(file.expanduser())]:
+    for part in [part for file in args.files for part in find_parts(local_path(file))]:
         video = recover(part)
         print(f"{video}: recovered, {video.stat().st_size / 1e6:.1f} MB", flush=True)
     return 0

@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import cv2
@@ -44,11 +40,13 @@ from ..sources.ordered import PICTURES_PER_SECOND
 from ..sources.registry import KINDS as SOURCE_KINDS
 from ..uri_kinds import local_path, usage_lines
 from .arguments import add_speed_switches, parse_size, refuse_below_one
-from .box_options import add_box_options, only_classes, read_threshold
-from .keep_options import add_keep_options, keep_folder, keep_rules
+from .https_options import chosen_certificate
 from .output_paths import check_json_path, refuse_overwriting
+from .run_options.boxes import add_box_options, only_classes, read_threshold
+from .run_options.keep import add_keep_options, keep_folder, keep_rules
+from .run_options.page import add_page_options, page_token
 from .run_summary import tell_run
-from .signals import handled
+from .signals import stopped_by_signals
 
 logger = logging.getLogger(__name__)
 
@@ -170,7 +168,7 @@ def add_parser(commands: Any) -> None:
         "class, score, the best five, regions of the map, latency",
     )
     add_keep_options(parser)
-    parser.add_argument("--token", help="password of the live page (default: $FASTCAM_TOKEN)")
+    add_page_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -185,6 +183,7 @@ def run(args: argparse.Namespace) -> int:
         check_lines_path(local_path(lines))
     refuse_overwriting([args.model, args.input], [*args.outputs, *filter(None, (args.json, lines))])
     rules, kept = keep_rules(args), keep_folder(args)
+    token, certificate = page_token(args), chosen_certificate(args)
     # Drawing runs in its own thread beside the network. OpenCV's pool would compete with it for the cores.
     cv2.setNumThreads(1)
     contour = None if args.contour is None else parse_share(args.contour)
@@ -238,7 +237,8 @@ def run(args: argparse.Namespace) -> int:
                     uri,
                     fps=source.fps or (_PHOTOS_FPS if source.stills else _DEFAULT_FPS),
                     controls=controls,
-                    token=args.token,
+                    token=token,
+                    certificate=certificate,
                     real_time=source.live,
                     metrics=metrics,
                     kept=kept,
@@ -283,17 +283,3 @@ def _setup(args: argparse.Namespace, explainer: Explainer) -> dict[str, object]:
         "every": args.every,
         "runs_on": explainer.model.describe(),
     }
-
-
-@contextmanager
-def stopped_by_signals(controls: Controls) -> Iterator[None]:
-    """Stop the loop on a signal; a second Ctrl-C ends the process at once."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        for taken in signals:
-            signal.signal(taken, signal.SIG_DFL if taken == signal.SIGINT else signal.SIG_IGN)
-        # In its own thread: the interrupted thread may hold a lock that `request_stop` needs (deadlock).
-        threading.Thread(target=controls.request_stop, name="fastcam stop", daemon=True).start()
-
-    with handled(stop) as signals:
-        yield

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
+
+from ..live.controls import Controls
 
 CLEANUPS: list[Callable[[], None]] = []
 """What `end_at_once` does first: it removes temporary folders."""
@@ -49,3 +52,17 @@ def end_at_once(code: int, message: str = "") -> NoReturn:
                 print(f"fastcam: error: {message}", file=stream)
             stream.flush()
     os._exit(code)
+
+
+@contextmanager
+def stopped_by_signals(controls: Controls) -> Iterator[None]:
+    """Stop the loop on a signal; a second Ctrl-C ends the process at once."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for taken in signals:
+            signal.signal(taken, signal.SIG_DFL if taken == signal.SIGINT else signal.SIG_IGN)
+        # In its own thread: the interrupted thread may hold a lock that `request_stop` needs (deadlock).
+        threading.Thread(target=controls.request_stop, name="fastcam stop", daemon=True).start()
+
+    with handled(stop) as signals:
+        yield

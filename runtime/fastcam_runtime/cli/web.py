@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FastcamError
-from ..web.certificate import Certificate, local_addresses, self_signed
+from ..network.addresses import local_addresses
+from ..network.certificate import Certificate
 from ..web.ort_web import find_ort_web
 from ..web.server import SiteServer
 from ..web.site import check_model, write_site
+from .https_options import add_https_options, chosen_certificate
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +43,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("model", metavar="MODEL", type=Path, help="a grafted ONNX file")
     parser.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help="where to write the site")
     parser.add_argument("--serve", action="store_true", help="serve the site until Ctrl-C")
-    parser.add_argument("--https", action="store_true", help="serve by https, with a self-signed certificate")
-    parser.add_argument("--cert", type=Path, metavar="FILE", help="your own certificate, with --key")
-    parser.add_argument("--key", type=Path, metavar="FILE", help="its private key")
+    add_https_options(parser)
     parser.add_argument(
         "--address", metavar="HOST:PORT", help="127.0.0.1:8000, with --https :8443; no host: all networks"
     )
@@ -57,20 +57,19 @@ def run(args: argparse.Namespace) -> int:
     """Write the site, and serve it if asked for."""
     if args.folder is None and not args.serve:
         raise FastcamError("give a folder for the site, or --serve; see fastcam web --help")
-    if (args.cert is None) != (args.key is None):
-        raise FastcamError("--cert and --key belong together")
+    certificate = chosen_certificate(args) if args.serve or args.cert or args.key else None
     if check_model(args.model).quantized:
         logger.warning("%s is quantised: in a browser int8 is slower than float", args.model)
     ort = find_ort_web(args.ort)
     if args.folder is not None:
         _write(args.model, args.folder, ort, webgpu=args.webgpu)
         if args.serve:
-            _serve(args, args.folder)
+            _serve(args, args.folder, certificate)
         return 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "site"
         _write(args.model, folder, ort, webgpu=args.webgpu)
-        _serve(args, folder)
+        _serve(args, folder, certificate)
     return 0
 
 
@@ -86,20 +85,12 @@ def _write(model: Path, folder: Path, ort: Path, *, webgpu: bool) -> None:
     )
 
 
-def _serve(args: argparse.Namespace, folder: Path) -> None:
-    secure = args.https or args.cert is not None
-    host, port = _parse_address(args.address or (":8443" if secure else "127.0.0.1:8000"))
-    certificate = None
-    if args.cert is not None:
-        certificate = Certificate(args.cert, args.key)
-    elif secure:
-        certificate = self_signed(local_addresses())
+def _serve(args: argparse.Namespace, folder: Path, certificate: Certificate | None) -> None:
+    host, port = _parse_address(args.address or (":8443" if certificate else "127.0.0.1:8000"))
     server = SiteServer(folder, host, port, certificate=certificate)
-    scheme = "https" if secure else "http"
+    scheme = "https" if certificate else "http"
     for address in (host,) if host else local_addresses():
         print(f"{scheme}://{address}:{server.port}/", flush=True)
-    if secure and args.cert is None:
-        logger.info("the certificate is self-signed: the browser asks once whether you trust it")
     try:
         server.wait()
     finally:

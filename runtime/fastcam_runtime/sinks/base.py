@@ -13,6 +13,7 @@ from ..explanation import Explanation
 from ..image import Image
 from ..live.controls import Controls
 from ..live.metrics import LoopMetrics
+from ..network.certificate import Certificate
 from ..uri_kinds import UriKind
 from .kept_folder import KeptFolder
 
@@ -106,6 +107,7 @@ class SinkOptions:
     real_time: bool = False
     metrics: LoopMetrics = field(default_factory=LoopMetrics)
     kept: KeptFolder | None = None
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True)

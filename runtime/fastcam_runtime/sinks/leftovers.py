@@ -14,6 +14,7 @@ from pathlib import Path
 import cv2
 
 from ..errors import SinkError
+from ..uri_kinds import local_path
 from .atomic import beside
 from .base import Status
 from .encoders import FORMATS
@@ -59,7 +60,7 @@ def leftovers(folder: Path) -> list[Leftover]:
 
 def tell_leftovers(outputs: Iterable[str], kept: Path) -> None:
     """Log the parts beside recordings among `outputs` and in the folder `kept`, and how to recover each."""
-    recordings = (Path(uri).expanduser() for uri in outputs if "://" not in uri)
+    recordings = (local_path(uri) for uri in outputs if "://" not in uri)
     folders = [path.parent for path in recordings if path.suffix.lower() in FORMATS]
     for folder in dict.fromkeys([*folders, kept]):
         for leftover in leftovers(folder):

@@ -8,6 +8,7 @@ from pathlib import Path
 from ..errors import SinkError, closest
 from ..live.controls import Controls
 from ..live.metrics import LoopMetrics
+from ..network.certificate import Certificate
 from .base import Sink, SinkKind, SinkOptions
 from .images import FOLDER, IMAGE, NUMBERED
 from .kept_folder import KeptFolder
@@ -29,6 +30,7 @@ def open_sink(
     real_time: bool = False,
     metrics: LoopMetrics | None = None,
     kept: KeptFolder | None = None,
+    certificate: Certificate | None = None,
 ) -> Sink:
     """Open what `uri` names.
 
@@ -41,6 +43,7 @@ def open_sink(
         real_time: The source is live: repeat or drop pictures so that a recorded video plays in real time.
             Otherwise every picture is recorded once.
         metrics: What the loop counts, for a live page to show.
+        certificate: For a live page by https.
         kept: Where the record button of a live page writes to; None for no such button.
 
     Raises:
@@ -50,9 +53,10 @@ def open_sink(
         raise SinkError("the output is empty")
     for kind in KINDS:
         if kind.accepts(uri):
-            return kind.open(
-                uri, SinkOptions(fps, controls, token, real_time, metrics or LoopMetrics(), kept)
+            options = SinkOptions(
+                fps, controls, token, real_time, metrics or LoopMetrics(), kept, certificate
             )
+            return kind.open(uri, options)
     raise SinkError(f"{uri}: {_complaint(uri)}")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from ..errors import FastcamError
-from .certificate import Certificate
+from ..network.certificate import Certificate
 
 HEADERS = {
     # WebAssembly threads need a cross-origin isolated page.
@@ -60,15 +60,13 @@ class SiteServer:
         on_report: Callable[[bytes], None] | None = None,
         isolated: bool = True,
     ) -> None:
+        context = None if certificate is None else certificate.context()
         handler = functools.partial(_Handler, folder.resolve(), on_report, isolated)
         try:
             self._server = _Server((host, port), handler)
         except OSError as error:
             raise FastcamError(f"cannot serve on {host or '*'}:{port}: {error.strerror or error}") from error
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate.certificate, certificate.key)
-            self._server.context = context
+        self._server.context = context
         self.port = int(self._server.server_address[1])
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()

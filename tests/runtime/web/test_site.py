@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from fastcam_runtime.cli.main import main
 from fastcam_runtime.errors import FastcamError, ModelError
+from fastcam_runtime.network.certificate import self_signed
 from fastcam_runtime.web import ort_web as ort_web_module
 from fastcam_runtime.web.assets import asset_folder, ort_version
-from fastcam_runtime.web.certificate import self_signed
 from fastcam_runtime.web.ort_web import find_ort_web
 from fastcam_runtime.web.server import SiteServer
 from fastcam_runtime.web.site import write_site

@@ -18,7 +18,14 @@ def open_page(uri: str, options: SinkOptions) -> Sink:
     recorder = None
     if options.kept is not None:
         recorder = Recorder(options.kept, options.fps, real_time=options.real_time)
-    return LivePage(uri, options.controls, token, metrics=options.metrics, recorder=recorder)
+    return LivePage(
+        uri,
+        options.controls,
+        token,
+        metrics=options.metrics,
+        recorder=recorder,
+        certificate=options.certificate,
+    )
 
 
 PAGE = SinkKind(

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import logging
+import math
 import re
 import socket
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from ...errors import SinkError
+from .guesses import Guesses
 from .http_request import Refusal, Request
 
+logger = logging.getLogger(__name__)
+
+SHORTEST_SAFE = 16
+"""Characters of a token that nobody guesses."""
 _LOCAL_SUFFIXES = (".local", ".lan", ".internal", ".home.arpa")
 """Domains of local networks; nobody can register them on the Internet."""
 
@@ -23,24 +30,51 @@ class Access:
         host: The address that the server listens on.
         port: Its port; part of the cookie's name, because cookies are shared between ports.
         token: The password; None for no password.
+        secure: The page is served by https only.
 
     Raises:
         SinkError: The token has characters that need quoting in a URL or a cookie.
     """
 
-    def __init__(self, host: str, port: int, token: str | None) -> None:
+    def __init__(self, host: str, port: int, token: str | None, *, secure: bool = False) -> None:
         if token is not None and not re.fullmatch(r"[0-9A-Za-z._~-]{1,128}", token):
             raise SinkError("the token must be 1 to 128 letters, digits or any of . _ ~ -")
+        if token is not None and len(token) < SHORTEST_SAFE:
+            logger.warning(
+                "the token has %d characters, which can be guessed; take %d or more (openssl rand -hex 16)",
+                len(token),
+                SHORTEST_SAFE,
+            )
         self._token = token
+        self._secure = secure
+        self._guesses = Guesses()
         self._cookie = f"fastcam_{port}"
         own = socket.gethostname().lower()
         self._names = {"localhost", host.lower(), own, *(own + suffix for suffix in _LOCAL_SUFFIXES)}
 
     def check(self, request: Request) -> None:
-        """Raise `Refusal` if the request is not allowed."""
+        """Raise `Refusal` if the request is not allowed.
+
+        While an address is blocked for its wrong tokens, even the right one is refused: otherwise guessing
+        would go on as before.
+        """
         if self._token is None:
             self._check_host(request)
-        elif not self._knows_token(request):
+            return
+        given = self._given_tokens(request)
+        if not given:
+            raise Refusal(HTTPStatus.UNAUTHORIZED, "this page needs a token: open it as /?token=…")
+        seconds = math.ceil(self._guesses.seconds_blocked(request.address))
+        if seconds:
+            raise Refusal(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                f"too many wrong tokens from your address; try again in {seconds} s",
+                {"Retry-After": str(seconds)},
+            )
+        right = [self._same(token) for token in given]  # all of them: how long it takes tells nothing
+        if not any(right):
+            for token in given:
+                self._guesses.add(request.address, token)
             if "token" in request.query:
                 raise Refusal(HTTPStatus.FORBIDDEN, "the token is wrong")
             raise Refusal(HTTPStatus.UNAUTHORIZED, "this page needs a token: open it as /?token=…")
@@ -49,7 +83,8 @@ class Access:
         """The cookie to set if the request has the right token in its URL."""
         if self._token is None or not self._same(request.query.get("token", "")):
             return None
-        return f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+        secure = "; Secure" if self._secure else ""
+        return f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict{secure}"
 
     def check_same_origin(self, request: Request) -> None:
         """Refuse a change that another web site sends through the user's browser (CSRF)."""
@@ -63,12 +98,12 @@ class Access:
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise Refusal(HTTPStatus.FORBIDDEN, "asked from another site")
 
-    def _knows_token(self, request: Request) -> bool:
-        if self._same(request.query.get("token", "")):
-            return True
+    def _given_tokens(self, request: Request) -> list[str]:
+        """The tokens in the URL and in cookies."""
         # Not SimpleCookie: it stops at the first malformed value, and other services set cookies too.
         pairs = (part.partition("=") for part in request.headers.get("cookie", "").split(";"))
-        return any(name.strip() == self._cookie and self._same(value.strip()) for name, _, value in pairs)
+        cookies = [value.strip() for name, _, value in pairs if name.strip() == self._cookie]
+        return [*([request.query["token"]] if "token" in request.query else []), *cookies]
 
     def _same(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), (self._token or "").encode())

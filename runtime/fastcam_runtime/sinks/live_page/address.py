@@ -7,10 +7,9 @@ import socket
 from urllib.parse import urlsplit
 
 from ...errors import SinkError
+from ...network.addresses import LOOPBACK, network_address
 
 logger = logging.getLogger(__name__)
-
-LOOPBACK = "127.0.0.1"
 
 
 def parse_address(uri: str) -> tuple[str, int]:
@@ -31,13 +30,7 @@ def reachable(host: str) -> str:
     """A host name for the browser; for a page on all interfaces, this machine's address in the network."""
     if host not in ("0.0.0.0", "::"):
         return f"[{host}]" if ":" in host else host
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            # Sends nothing: the system only chooses the interface.
-            probe.connect(("192.0.2.1", 9))
-            return str(probe.getsockname()[0])
-        except OSError:
-            return socket.gethostname()
+    return network_address() or socket.gethostname()
 
 
 def announce(url: str, host: str, token: str | None) -> None:

@@ -6,7 +6,7 @@ import re
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -40,10 +40,12 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    address: str = ""
+    """Where the client is."""
 
 
-def read_request(connection: socket.socket) -> Request | None:
-    """Read one request; None if the client disconnected before it was complete.
+def read_request(connection: socket.socket, address: str = "") -> Request | None:
+    """Read one request of the client at `address`; None if it disconnected before the request was complete.
 
     Raises:
         Refusal: It is malformed, too large or too slow.
@@ -64,7 +66,7 @@ def read_request(connection: socket.socket) -> Request | None:
         if not piece:
             return None
         body += piece
-    return Request(request.method, request.path, request.query, request.headers, body[:length])
+    return replace(request, body=body[:length], address=address)
 
 
 def _split(received: bytes) -> tuple[bytes, bytes]:

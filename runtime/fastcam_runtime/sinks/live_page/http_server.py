@@ -1,25 +1,34 @@
-"""A small HTTP server: one thread and one request per connection, and a limit on connections."""
+"""A small HTTP server: one thread and one request per connection, and limits on connections."""
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import socket
 import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from ...errors import SinkError
-from .http_request import Refusal, Request, read_request
+from .http_request import SECONDS_LIMIT, Refusal, Request, read_request
 
 logger = logging.getLogger(__name__)
 
 CONNECTIONS_LIMIT = 32
+ADDRESS_LIMIT = 16
+"""Connections at the same time, in all and of one address. Beyond them the oldest one that has not sent its
+request yet makes room; if all have, the new one is refused."""
 SEND_SECONDS = 10.0
+_TLS_HANDSHAKE = b"\x16"
+"""The first byte that a client of https sends."""
 _PIECE = 1 << 16
 _DRAIN_SECONDS = 0.5
 _DRAIN_BYTES = 65536
@@ -73,8 +82,24 @@ def send_file(connection: socket.socket, path: Path, content_type: str) -> None:
             connection.sendall(piece)
 
 
+@dataclass
+class _Visit:
+    """A connection that is open."""
+
+    connection: socket.socket
+    address: str
+    waiting: bool = True
+    """Its request is not complete yet."""
+
+
 class BoundedServer(socketserver.ThreadingTCPServer):
     """Listens on one address and passes each request to `answer` in its own thread.
+
+    Args:
+        host: The address.
+        port: 0 for any free one.
+        answer: Answers a request.
+        context: For https.
 
     Raises:
         SinkError: The address is in use, not permitted, or not of this machine.
@@ -85,9 +110,11 @@ class BoundedServer(socketserver.ThreadingTCPServer):
     block_on_close = False
     request_queue_size = CONNECTIONS_LIMIT
 
-    def __init__(self, host: str, port: int, answer: Answer) -> None:
+    def __init__(self, host: str, port: int, answer: Answer, context: ssl.SSLContext | None = None) -> None:
         self._answer = answer
-        self._open: set[socket.socket] = set()
+        self._context = context
+        self._open: dict[int, _Visit] = {}
+        """By the connection's `id`, the oldest first."""
         self._lock = threading.Lock()
         try:
             self.address_family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -104,10 +131,11 @@ class BoundedServer(socketserver.ThreadingTCPServer):
         return int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        visit = _Visit(request, client_address[0])
         with self._lock:
-            full = len(self._open) >= CONNECTIONS_LIMIT
+            full = not self._make_room(visit.address)
             if not full:
-                self._open.add(request)
+                self._open[id(request)] = visit
         if full:
             # One small packet into an empty buffer: this does not block, so the next client is not delayed.
             request.setblocking(False)
@@ -118,11 +146,50 @@ class BoundedServer(socketserver.ThreadingTCPServer):
             return
         super().process_request(request, client_address)
 
+    def _make_room(self, address: str) -> bool:
+        """Whether one more connection of this address may come; called with the lock."""
+        mine = [visit for visit in self._open.values() if visit.address == address]
+        if len(mine) >= ADDRESS_LIMIT:
+            candidates = mine
+        elif len(self._open) >= CONNECTIONS_LIMIT:
+            candidates = list(self._open.values())
+        else:
+            return True
+        slowest = next((visit for visit in candidates if visit.waiting), None)
+        if slowest is None:
+            return False
+        # Its thread wakes up and ends; it no longer counts.
+        self._open = {key: visit for key, visit in self._open.items() if visit is not slowest}
+        _cut(slowest.connection)
+        return True
+
     def finish_request(self, request: Any, client_address: Any) -> None:
-        connection: socket.socket = request
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._context is None:
+            self._serve(request, id(request), client_address)
+            return
+        request.settimeout(SECONDS_LIMIT)
+        if request.recv(1, socket.MSG_PEEK) not in (b"", _TLS_HANDSHAKE):
+            refusal = Refusal(HTTPStatus.BAD_REQUEST, "this page is served by https: open https://…")
+            send_refusal(request, refusal)
+            _drain(request)
+            return
+        wrap = functools.partial(self._context.wrap_socket, do_handshake_on_connect=False)
+        with wrap(request, server_side=True) as connection:
+            with self._lock:
+                if id(request) not in self._open:  # it had to make room
+                    return
+                self._open[id(request)].connection = connection
+            connection.do_handshake()
+            self._serve(connection, id(request), client_address)
+
+    def _serve(self, connection: socket.socket, key: int, client_address: Any) -> None:
+        """Read the request and answer it."""
         try:
-            asked = read_request(connection)
+            asked = read_request(connection, client_address[0])
+            with self._lock:
+                if key in self._open:
+                    self._open[key].waiting = False
             if asked is not None:
                 self._answer(asked, connection)
         except Refusal as refusal:
@@ -132,7 +199,7 @@ class BoundedServer(socketserver.ThreadingTCPServer):
 
     def shutdown_request(self, request: Any) -> None:
         with self._lock:
-            self._open.discard(request)
+            self._open.pop(id(request), None)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -144,12 +211,16 @@ class BoundedServer(socketserver.ThreadingTCPServer):
         self.shutdown()
         self.server_close()
         with self._lock:
-            connections = list(self._open)
+            connections = [visit.connection for visit in self._open.values()]
         for connection in connections:
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
+            _cut(connection)
+
+
+def _cut(connection: socket.socket) -> None:
+    """End a connection that another thread may wait for."""
+    with suppress(OSError):
+        # Not the method of a TLS connection, which that thread uses.
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def send_refusal(connection: socket.socket, refusal: Refusal) -> None:

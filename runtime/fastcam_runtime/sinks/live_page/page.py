@@ -13,6 +13,7 @@ from ...image import Image
 from ...live import prometheus
 from ...live.controls import Controls
 from ...live.metrics import LoopMetrics
+from ...network.certificate import Certificate
 from ..base import Sink, Status
 from .access import Access
 from .address import announce, parse_address, reachable
@@ -43,6 +44,7 @@ class LivePage(Sink):
         token: The password. Opening `/?token=…` once sets a cookie.
         metrics: What the loop counts, for the page, `/healthz` and `/metrics`.
         recorder: For the record button; None for no such button.
+        certificate: Serve by https, with it.
 
     Raises:
         SinkError: The server cannot listen on the address.
@@ -58,6 +60,7 @@ class LivePage(Sink):
         *,
         metrics: LoopMetrics | None = None,
         recorder: Recorder | None = None,
+        certificate: Certificate | None = None,
     ) -> None:
         host, port = parse_address(uri)
         self._controls = controls
@@ -79,9 +82,10 @@ class LivePage(Sink):
             "/choices": ("GET", self._send_choices),
             "/control": ("POST", self._take_control),
         }
-        self._access = Access(host, port, token)
-        self._server = BoundedServer(host, port, self._answer)
-        self.url = f"http://{reachable(host)}:{self._server.port}/"
+        self._access = Access(host, port, token, secure=certificate is not None)
+        context = None if certificate is None else certificate.context()
+        self._server = BoundedServer(host, port, self._answer, context)
+        self.url = f"{'http' if context is None else 'https'}://{reachable(host)}:{self._server.port}/"
         announce(self.url, host, token)
 
     def write(self, picture: Image, status: Status) -> None:

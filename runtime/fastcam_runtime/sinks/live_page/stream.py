@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from http import HTTPStatus
 
@@ -59,7 +60,7 @@ def _is_gone(connection: socket.socket) -> bool:
     connection.setblocking(False)
     try:
         return not connection.recv(4096)
-    except BlockingIOError:
+    except (BlockingIOError, ssl.SSLWantReadError):
         return False
     finally:
         connection.settimeout(SEND_SECONDS)

@@ -36,6 +36,10 @@ class TestMistakes:
             (["--smooth", "1"], "smoothing of 1.0"),
             (["--threads", "0"], "0 threads"),
             (["--fps", "-1"], "-1"),
+            (["--token-file", "nowhere"], "--token-file nowhere: No such file or directory"),
+            (["--token-file", "/dev/null"], "--token-file /dev/null: its first line is empty"),
+            (["--token", "a", "--token-file", "b"], "--token and --token-file exclude each other"),
+            (["--cert", "a.crt"], "--cert and --key belong together"),
         ],
     )
     def test_options(

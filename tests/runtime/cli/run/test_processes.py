@@ -5,10 +5,13 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import cv2
@@ -178,3 +181,26 @@ def test_a_running_page_is_watched_by_programs(graft: Path, tmp_path: Path) -> N
     assert len(frames_of(recording)) > 5
     assert json.loads(next(kept.glob("*/manifest.json")).read_text())["reason"] == "every 0.2s"
     assert not list(kept.glob(".*"))
+
+
+def test_a_page_with_a_token_from_a_file_by_https(graft: Path, tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    (tmp_path / "token").write_text("0123456789abcdef\nnot this\n")
+    options = ["--loop", "--threads", "1", "--token-file", tmp_path / "token", "--https"]
+    cache = {"XDG_CACHE_HOME": str(tmp_path)}
+    with fastcam("run", graft, "test://", "http://127.0.0.1:0", *options, environment=cache) as process:
+        assert process.stderr is not None
+        told = []
+        for line in process.stderr:
+            told.append(line)
+            if "live page at" in line:
+                break
+        url = next(word for word in told[-1].split() if word.startswith("https://127"))
+        trusting = ssl.create_default_context(cafile=str(next(tmp_path.rglob("*.crt"))))
+        with urllib.request.urlopen(f"{url}status?token=0123456789abcdef", context=trusting) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert any("the certificate is self-signed" in line for line in told)

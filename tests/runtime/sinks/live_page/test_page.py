@@ -14,43 +14,12 @@ import pytest
 from fastcam_runtime.errors import SinkError
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.sinks import Status
-from fastcam_runtime.sinks.live_page import http_server, stream
+from fastcam_runtime.sinks.live_page import stream
 from fastcam_runtime.sinks.live_page.latest_frame import LatestFrame
 from fastcam_runtime.sinks.live_page.page import LivePage
 from fastcam_runtime.sinks.live_page.state import page_status
-from support.paging import Loop, receive_all, status_of
+from support.paging import Loop, Viewer, receive_all, status_of
 from support.waiting import until
-
-
-class Viewer:
-    """Watches the stream as a browser does, part by part."""
-
-    def __init__(self, loop: Loop) -> None:
-        self._connection = loop.connect()
-        self._connection.sendall(b"GET /stream.mjpg HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        self._file = self._connection.makefile("rb")
-        self.status = status_of(self._file.readline())
-        while self._file.readline().strip():
-            pass
-
-    def picture(self) -> np.ndarray:
-        """The next picture of the stream."""
-        length = 0
-        while not length:
-            line = self._file.readline()
-            assert line, "the stream ended"
-            if line.lower().startswith(b"content-length:"):
-                length = int(line.split(b":")[1])
-        assert self._file.readline() == b"\r\n"
-        return cv2.imdecode(np.frombuffer(self._file.read(length), np.uint8), cv2.IMREAD_COLOR)
-
-    def rest(self) -> bytes:
-        """Everything up to the end of the stream."""
-        return self._file.read()
-
-    def close(self) -> None:
-        self._file.close()
-        self._connection.close()
 
 
 @pytest.mark.slow
@@ -143,16 +112,6 @@ def test_a_picture_is_sent_once_however_long_it_is_held() -> None:
         assert sink._latest.jpeg(1, 0) is None
     finally:
         sink.close()
-
-
-def test_number_of_connections_is_bounded_and_freed(loop: Loop) -> None:
-    idle = [loop.connect() for _ in range(http_server.CONNECTIONS_LIMIT)]
-    until(lambda: len(loop.sink._server._open) == len(idle))  # type: ignore[attr-defined]
-    with loop.connect() as one_more:
-        assert status_of(receive_all(one_more)) == 503
-    for connection in idle:
-        connection.close()
-    until(lambda: loop.request("GET", "/status")[0].status == 200)
 
 
 def test_closing_ends_every_viewer_and_frees_the_port() -> None:

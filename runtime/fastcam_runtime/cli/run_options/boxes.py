@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from ..classes import find_class
-from ..detect.detections import Threshold
-from ..errors import FastcamError
-from ..explainer import Explainer
+from ...classes import find_class
+from ...detect.detections import Threshold
+from ...errors import FastcamError
+from ...explainer import Explainer
 
 
 def add_box_options(parser: argparse.ArgumentParser) -> None:

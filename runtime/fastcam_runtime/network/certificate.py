@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+import ssl
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,24 @@ class Certificate:
     certificate: Path
     key: Path
 
+    def context(self) -> ssl.SSLContext:
+        """The settings for a server with this certificate.
+
+        Raises:
+            FastcamError: The files are missing, no certificate, or do not belong together.
+        """
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        try:
+            # Without it, a key with a password would ask for it on the terminal.
+            context.load_cert_chain(self.certificate, self.key, password=lambda: "")
+        except OSError as error:  # also the class of all errors of ssl
+            reason = getattr(error, "reason", None) or error.strerror or error
+            raise FastcamError(
+                f"--cert {self.certificate} --key {self.key}: not a certificate in PEM form and its key "
+                f"without a password ({reason})"
+            ) from error
+        return context
+
 
 def self_signed(addresses: tuple[str, ...]) -> Certificate:
     """A self-signed certificate for these addresses, made by `openssl` and cached.
@@ -31,18 +50,20 @@ def self_signed(addresses: tuple[str, ...]) -> Certificate:
     openssl = shutil.which("openssl")
     if openssl is None:
         raise FastcamError("--https needs openssl, or your own certificate: --cert FILE --key FILE")
-    folder = user_cache("web") / "certificate"
+    folder = user_cache("certificate")
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
-    stem = "-".join(address.replace(":", "_") for address in addresses)
+    host = socket.gethostname()
+    stem = "-".join([*(address.replace(":", "_") for address in addresses), host])
     made = Certificate(folder / f"{stem}.crt", folder / f"{stem}.key")
     still_good = [openssl, "x509", "-checkend", "86400", "-noout", "-in", str(made.certificate)]
     if made.key.is_file() and subprocess.run(still_good, capture_output=True).returncode == 0:
         return made
-    names = ",".join(f"IP:{address}" for address in addresses)
+    names = [f"DNS:{name}" for name in dict.fromkeys(("localhost", host, f"{host}.local"))]
+    names += [f"IP:{address}" for address in addresses]
     command = [
         *(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
-        *("-days", str(_DAYS), "-subj", "/CN=fastcam", "-addext", f"subjectAltName=DNS:localhost,{names}"),
+        *("-days", str(_DAYS), "-subj", "/CN=fastcam", "-addext", f"subjectAltName={','.join(names)}"),
         *("-keyout", str(made.key), "-out", str(made.certificate)),
     ]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -51,15 +72,3 @@ def self_signed(addresses: tuple[str, ...]) -> Certificate:
         raise FastcamError(f"openssl made no certificate: {said}")
     made.key.chmod(0o600)
     return made
-
-
-def local_addresses() -> tuple[str, ...]:
-    """This machine's addresses: 127.0.0.1 first, then its address in the network."""
-    addresses = ["127.0.0.1"]
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing: only selects the interface
-            addresses.append(str(probe.getsockname()[0]))
-        except OSError:
-            pass
-    return tuple(dict.fromkeys(addresses))

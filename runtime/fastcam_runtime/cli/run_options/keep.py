@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..live.keep_rules import EXAMPLES, Rule, parse_rule
-from ..sinks.kept_folder import KeptFolder
-from ..uri_kinds import local_path
+from ...live.keep_rules import EXAMPLES, Rule, parse_rule
+from ...sinks.kept_folder import KeptFolder
+from ...uri_kinds import local_path
 
 _FOLDER = "fastcam-kept"
 _FILES = 1000

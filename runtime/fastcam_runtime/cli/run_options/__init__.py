@@ -1,0 +1,1 @@
+"""The options of `fastcam run`, one module per group."""

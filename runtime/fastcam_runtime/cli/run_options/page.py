@@ -1,0 +1,44 @@
+"""The options of `fastcam run` about who may open the live page."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ...errors import FastcamError
+from ...uri_kinds import local_path
+from ..https_options import add_https_options
+
+_LONGEST = 4096
+"""Bytes of a token file that are read: a token has 128 characters at most."""
+
+
+def add_page_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options as a group of their own."""
+    page = parser.add_argument_group("who may open the live page")
+    page.add_argument("--token", help="its password (default: $FASTCAM_TOKEN)")
+    page.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="read the password from FILE, its first line"
+    )
+    add_https_options(page)
+
+
+def page_token(args: argparse.Namespace) -> str | None:
+    """The password of the page; None if no option gives one.
+
+    Raises:
+        FastcamError: Two options give one, or the file holds none.
+    """
+    if args.token_file is None:
+        token: str | None = args.token
+        return token
+    if args.token is not None:
+        raise FastcamError("--token and --token-file exclude each other")
+    try:
+        with local_path(args.token_file).open("rb") as file:
+            lines = file.read(_LONGEST).decode(errors="replace").splitlines()
+    except OSError as error:
+        raise FastcamError(f"--token-file {args.token_file}: {error.strerror}") from error
+    if not lines or not lines[0].strip():
+        raise FastcamError(f"--token-file {args.token_file}: its first line is empty")
+    return str(lines[0]).strip()

@@ -1,0 +1,87 @@
+"""Slows clients down that try one token after another."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+FREE_GUESSES = 10
+"""Wrong tokens of one address that cost nothing: people mistype."""
+LONGEST_BLOCK = 60.0
+"""Seconds. After the free ones each wrong token doubles the time in which the address is refused."""
+_FORGET_SECONDS = 900.0
+_MOST_ADDRESSES = 1024
+_REMEMBERED = 64
+"""Wrong tokens of an address that are told apart; one that is tried again counts once."""
+_V6_PREFIX = 64
+"""Bits of an IPv6 address that belong to one network: a device may use any of the rest."""
+
+
+@dataclass
+class _Guesser:
+    wrong: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
+    count: int = 0
+    latest: float = 0.0
+    blocked_until: float = 0.0
+
+
+class Guesses:
+    """Wrong tokens by address. All methods are thread-safe.
+
+    A browser that holds an old token sends it twice a second; so the same wrong token counts once.
+
+    Args:
+        clock: Returns the time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._guessers: OrderedDict[str, _Guesser] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def seconds_blocked(self, address: str) -> float:
+        """How long no token of this address is looked at; 0 if it may try."""
+        with self._lock:
+            guesser = self._guessers.get(_network(address))
+            return 0.0 if guesser is None else max(0.0, guesser.blocked_until - self._clock())
+
+    def add(self, address: str, token: str) -> None:
+        """Note a wrong token."""
+        now = self._clock()
+        digest = hashlib.sha256(token.encode(errors="replace")).digest()
+        with self._lock:
+            network = _network(address)
+            guesser = self._guessers.pop(network, None)
+            if guesser is None or now - guesser.latest > _FORGET_SECONDS:
+                guesser = _Guesser()
+            self._guessers[network] = guesser  # the latest one is the last
+            if len(self._guessers) > _MOST_ADDRESSES:
+                self._guessers.popitem(last=False)
+            guesser.latest = now
+            if digest in guesser.wrong:
+                return
+            guesser.wrong[digest] = None
+            if len(guesser.wrong) > _REMEMBERED:
+                guesser.wrong.popitem(last=False)
+            guesser.count += 1
+            beyond = guesser.count - FREE_GUESSES
+            if beyond > 0:
+                guesser.blocked_until = now + min(LONGEST_BLOCK, 2.0 ** min(beyond - 1, 10))
+
+
+def _network(address: str) -> str:
+    """What counts as one client: an IPv4 address, or the network of an IPv6 address."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.ip_network((parsed, _V6_PREFIX), strict=False))
+    return str(parsed)
