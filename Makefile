@@ -2,7 +2,7 @@
 # make test         lint, types and all tests: must pass before a change is merged
 # make test-fast    the tests that are not marked slow, for quick feedback
 # make test-oldest  the fast tests with the lowest versions that pyproject.toml promises
-# make bench        what the maps cost here, beside other packages; BENCH=--quick for a first look
+# make bench        what the maps cost on this machine, compared with other packages; BENCH=--quick is faster
 # make fuzz         mutated files through every command; FUZZ="--models 20000 --metadata 5000" for more
 # make wheels       wheels for x86_64 and aarch64 with the compiled kernels, and an sdist, in dist/
 # make lint         formatting, lint and types only

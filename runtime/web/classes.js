@@ -1,4 +1,4 @@
-/** Scores of classes: probabilities, the best ones, and which class a text means. */
+/** Class scores: probabilities, the best classes, and finding the class that a user names. */
 
 /**
  * @typedef {{index: number, label: string, score: number}} Prediction `score` is a probability, 0…1.
@@ -50,7 +50,7 @@ export function labelOf(index, labels) {
 }
 
 /**
- * Classes that a text may mean: whole labels first, then starts of labels, of words, then parts of words.
+ * Classes that match a text: whole labels first, then starts of labels, starts of words, then parts of words.
  * @param {string} text
  * @param {string[]} labels
  * @param {number} most
@@ -70,10 +70,10 @@ export function candidates(text, labels, most = 8) {
 }
 
 /**
- * The class that a text or an index means.
+ * The class that a text or an index names.
  * @param {string | number} choice
  * @param {string[]} labels
- * @param {number | null} count How many classes there are; null if that is not known.
+ * @param {number | null} count The number of classes; null if unknown.
  * @returns {number}
  * @throws {Error} There is no such class, or several fit.
  */

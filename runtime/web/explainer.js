@@ -24,12 +24,12 @@ export class Explainer {
    * @param {any} ort onnxruntime-web, or another package with its interface.
    * @param {Record<string, unknown>} options Session options for onnxruntime.
    * @returns {Promise<Explainer>}
-   * @throws {Error} The file is damaged, was never grafted, or onnxruntime cannot run it.
+   * @throws {Error} The file is damaged or not grafted, or onnxruntime cannot run it.
    */
   static async open(model, ort, options = {}) {
     const file = summarize(model);
     const metadata = readMetadata(file);
-    if (file.externalWeights) throw new Error("the file keeps its weights in another file; export it in one");
+    if (file.externalWeights) throw new Error("the file keeps its weights in another file; export it as one file");
     const names = file.outputs.map(({ name }) => name).filter(isSaliencyOutput);
     const session = await ort.InferenceSession.create(cut(model, names), options);
     return new Explainer(file, metadata, names, session, ort);
@@ -70,7 +70,7 @@ export class Explainer {
   }
 
   /**
-   * The index of the class that a label, a unique part of one, or an index means.
+   * The index of the class that a label, a unique part of a label, or an index names.
    * @param {string | number} choice
    */
   classIndex(choice) {
@@ -135,13 +135,13 @@ export class Explainer {
    * @returns {Record<string, any>}
    */
   feedOf(tensor, dims) {
-    // onnxruntime wants this type of array where the browser has it.
+    // onnxruntime needs this type of array if the browser has it.
     const data = this.type === "float16" && "Float16Array" in globalThis
       ? new /** @type {any} */ (globalThis).Float16Array(tensor.buffer) : tensor;
     return { [this.metadata.image.name]: new this.ort.Tensor(this.type, data, dims) };
   }
 
-  /** Give the session's memory back. */
+  /** Release the session's memory. */
   async release() {
     await this.session.release();
   }

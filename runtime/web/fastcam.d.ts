@@ -12,7 +12,7 @@ export type Picture =
 
 export interface Rect { x: number; y: number; width: number; height: number }
 
-/** The pixels in `seen` of the picture went to the pixels in `placed` of the network's input. */
+/** The pixels in `seen` of the picture were resized to the pixels in `placed` of the network's input. */
 export interface Geometry {
   /** Height and width of the picture. */
   frame: [number, number];
@@ -33,14 +33,14 @@ export interface SaliencyMap {
 export interface Prediction { index: number; label: string; score: number }
 
 export interface Explanation {
-  /** The class explained: the one asked for, else the best; null without class scores. */
+  /** The explained class: the requested one, else the best; null without class scores. */
   index: number | null;
   label: string;
   /** Its probability, 0…1. */
   score: number | null;
   /** The five best classes, best first. */
   top: Prediction[];
-  /** What the network gives, before any softmax. */
+  /** The raw scores, before any softmax. */
   scores: Float32Array;
   /** By output name: `saliency_map`, `saliency_cam`, … */
   maps: Record<string, SaliencyMap>;
@@ -67,7 +67,7 @@ export interface Metadata {
 
 export interface Limits { low: number; high: number }
 
-/** A loaded model. One picture at a time: wait for an answer before asking again. */
+/** A loaded model. It takes one picture at a time: wait for the result before the next call. */
 export class Model {
   readonly metadata: Metadata;
   readonly labels: string[];
@@ -101,7 +101,7 @@ export function outputOf(view: string, outputs: string[], ofClass?: boolean): st
 
 /** The values between which the overlay's opacity grows: the map's median and its 99.5th percentile. */
 export function limitsOf(map: Float32Array): Limits;
-/** Limits that follow those of a video's frames slowly. */
+/** An exponential mean of the limits over the frames of a video. */
 export class SmoothLimits {
   next(map: Float32Array): Limits;
   reset(): void;
@@ -114,7 +114,7 @@ export function paintMap(map: Float32Array, out: Uint8ClampedArray): void;
 export const INFERNO: Uint8Array;
 
 export function probabilities(scores: ArrayLike<number>, kind: "logits" | "probabilities"): Float32Array;
-/** Indices of the classes that a text may mean, the most likely first. */
+/** Indices of the classes that match a text, the best match first. */
 export function candidates(text: string, labels: string[], most?: number): number[];
 
 /** The same model with only the saliency outputs in `keep`, and a class input without a default. */

@@ -6,7 +6,7 @@
  *     const result = await model.explain(await createImageBitmap(photo));
  *     draw(document.querySelector("canvas"), result);
  *
- * Everything else that is needed (labels, preprocessing, outputs) is read from the file.
+ * Labels, preprocessing and outputs are read from the file.
  */
 
 import { Painter } from "./draw/views.js";
@@ -34,7 +34,7 @@ export async function load(source, options = {}) {
   return new Model(explainer);
 }
 
-/** A loaded model. One picture at a time: wait for an answer before asking again. */
+/** A loaded model. It takes one picture at a time: wait for the result before the next call. */
 export class Model {
   /** @param {Explainer} explainer */
   constructor(explainer) {

@@ -1,8 +1,8 @@
 /**
- * The service worker: the site from its cache, without a network after the first visit, and with the headers that
- * threads need, which many static servers do not send.
+ * The service worker: it serves the site from its cache, offline after the first visit, with the headers that threads
+ * need and that many static servers do not send.
  *
- * It is registered as `sw.js?VERSION`; a new version of the site has a cache of its own.
+ * It is registered as `sw.js?VERSION`; each version of the site has its own cache.
  */
 
 const NAME = `fastcam-${location.search.slice(1)}`;
@@ -23,7 +23,7 @@ self.addEventListener("fetch", (event) => {
   event.respondWith(answer(event, url).then(isolate));
 });
 
-/** The page says when the network has started, so that the first visit is not slowed down by the rest. */
+/** The page sends this message after the network has started, so that caching does not slow down the first visit. */
 self.addEventListener("message", (event) => {
   if (event.data === "keep everything") event.waitUntil(keepAll().then((count) => event.source?.postMessage({ kept: count })));
 });
@@ -42,7 +42,7 @@ async function activate() {
   await self.clients.claim();
 }
 
-/** Every file that the page can need, the compressed one where there is one. */
+/** Every file that the page can need, compressed if there is such a file. */
 async function keepAll() {
   const cache = await caches.open(NAME);
   const { offline } = await (await cache.match(SITE)).json();
@@ -53,7 +53,7 @@ async function keepAll() {
 async function answer(event, url) {
   const { request } = event;
   const cache = await caches.open(NAME);
-  // Whether there is a newer site, only the server knows.
+  // Always from the server: it may have a newer site.
   if (url.pathname.endsWith(`/${SITE}`)) {
     return fetch(request).catch(async () => (await cache.match(SITE)) ?? Response.error());
   }
@@ -61,7 +61,7 @@ async function answer(event, url) {
   const kept = await cache.match(key, { ignoreSearch: true });
   if (kept) return kept;
   const found = await fetch(request);
-  // While the page reads it already.
+  // Not awaited: the page reads the response meanwhile.
   if (found.status === 200) event.waitUntil(cache.put(request, found.clone()));
   return found;
 }

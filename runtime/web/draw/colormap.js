@@ -1,4 +1,4 @@
-/** The colour map "inferno", as OpenCV has it: red, green and blue for each of 256 levels, in base64. */
+/** OpenCV's colour map "inferno": red, green and blue of 256 levels, in base64. */
 
 const TABLE = [
   "AAAEAQAFAQEGAQEIAgEKAgIMAgIOAwIQBAMSBAMUBQQXBgQZBwUbCAUdCQYfCgciCwckDAgmDQgpDgkrEAktEQowEgoyFAs0FQs3Fgs5GAw8GQ",

@@ -1,8 +1,8 @@
 /**
- * The look of the overlay: opacity follows the map, so that the picture keeps its colours.
+ * The style of the overlay: the opacity follows the map, so that the picture keeps its colours.
  *
- * Below the map's median nothing is drawn, from its 99.5th percentile on the colour is opaque. The same as the
- * blend `focus` of `fastcam_runtime.draw`.
+ * The layer is transparent below the map's median, and opaque from its 99.5th percentile on, as the blend `focus` of
+ * `fastcam_runtime.draw`.
  */
 
 import { INFERNO } from "./colormap.js";
@@ -10,7 +10,7 @@ import { INFERNO } from "./colormap.js";
 const LOW = 0.5, HIGH = 0.995;
 const BINS = 4096;
 const TINY = 1e-6;
-/** How much of the way to the new frame's limits they go: in a video, brightness must not pump. */
+/** Weight of the new frame in the limits: in a video, the brightness must not flicker. */
 const FOLLOW = 0.2;
 
 /**
@@ -21,7 +21,7 @@ const FOLLOW = 0.2;
 const histogram = new Uint32Array(BINS);
 
 /**
- * The limits of a map with values in 0…1, to 1/4096.
+ * The limits of a map with values in 0…1, with a resolution of 1/4096.
  * @param {Float32Array} map
  * @returns {Limits}
  */
@@ -48,7 +48,7 @@ function quantile(share, size) {
   return 1;
 }
 
-/** Limits that follow those of the frames slowly. */
+/** An exponential mean of the limits over the frames. */
 export class SmoothLimits {
   constructor() {
     /** @type {Limits | null} */
@@ -67,7 +67,7 @@ export class SmoothLimits {
     return now;
   }
 
-  /** Another scene: start anew. */
+  /** Forget earlier frames: the next one is of another scene. */
   reset() {
     this.now = null;
   }

@@ -1,4 +1,4 @@
-/** The views: which output of the file each one shows, its picture, and what to say about it. */
+/** The views: which output of the file each one shows, how it is drawn, and a sentence about it. */
 
 import { MAP } from "../model/onnx.js";
 import { limitsOf, paintFocus, paintMap } from "./focus.js";
@@ -15,11 +15,11 @@ const LOVI_SHARE = 0.75;
 
 /** @type {Record<string, View>} */
 export const VIEWS = {
-  overlay: { title: "Overlay", outputs: MAPS, says: "Where the network finds something, over the picture." },
-  map: { title: "Map", outputs: MAPS, says: "The map alone: bright is where the network finds something." },
-  cam: { title: "CAM", outputs: [CAM], says: "What speaks for the class." },
-  fastcam: { title: "Fast-CAM", outputs: [FASTCAM], says: "What speaks for the class, with the fine detail of the map." },
-  nonclass: { title: "Non-class", outputs: [NONCLASS], says: "What the network sees that does not speak for the class." },
+  overlay: { title: "Overlay", outputs: MAPS, says: "Where the network finds something informative, over the picture." },
+  map: { title: "Map", outputs: MAPS, says: "The map alone: bright where the network finds something informative." },
+  cam: { title: "CAM", outputs: [CAM], says: "Evidence for the class." },
+  fastcam: { title: "Fast-CAM", outputs: [FASTCAM], says: "Evidence for the class, with the fine detail of the map." },
+  nonclass: { title: "Non-class", outputs: [NONCLASS], says: "What the network looks at that is not evidence for the class." },
   lovi: { title: "LOVI", outputs: [LOVI], says: "Which layers respond: violet the first, red the last, white all of them." },
 };
 
@@ -116,7 +116,7 @@ export class Painter {
 }
 
 /**
- * Take the colours out of what was drawn: LOVI has colours of its own.
+ * Convert the drawn frame to grey: LOVI has its own colours.
  * @param {CanvasRenderingContext2D} context
  * @param {number} width
  * @param {number} height

@@ -1,4 +1,4 @@
-/** How a frame is laid on the network's input, as `fastcam_runtime.image` does it. */
+/** How a frame is placed in the network's input, as in `fastcam_runtime.image`. */
 
 /**
  * A rectangle in pixels: left, top, width, height.
@@ -6,16 +6,16 @@
  */
 
 /**
- * The pixels in `seen` of the frame went to the pixels in `placed` of the input.
+ * The pixels in `seen` of the frame were resized to the pixels in `placed` of the input.
  * @typedef {{frame: [number, number], input: [number, number], seen: Rect, placed: Rect}} Geometry
  */
 
 /**
- * Lay a frame on an input; sizes are height and width.
+ * Place a frame in an input; sizes are height and width.
  * @param {[number, number]} frame
  * @param {[number, number]} input
  * @param {"stretch" | "crop" | "letterbox"} resize
- * @param {string} placement Where a letterboxed frame lies: `centre`, or `corner`, the upper left.
+ * @param {string} placement Where a letterboxed frame is: `centre`, or `corner`, the upper left.
  * @returns {Geometry}
  */
 export function lay(frame, input, resize, placement = "centre") {
@@ -30,7 +30,7 @@ export function lay(frame, input, resize, placement = "centre") {
 }
 
 /**
- * The largest height and width in the proportions of `shape` inside `room`.
+ * The largest height and width inside `room` with the aspect ratio of `shape`.
  * @param {[number, number]} shape
  * @param {[number, number]} room
  * @returns {[number, number]}
@@ -51,7 +51,7 @@ function centred(size, room) {
 }
 
 /**
- * As Python rounds: a half goes to the even neighbour.
+ * Round like Python: ties to even.
  * @param {number} value
  */
 export function roundHalfEven(value) {

@@ -1,4 +1,4 @@
-/** The pixels of whatever a browser can draw. */
+/** The pixels of anything that a browser can draw. */
 
 /** @typedef {import("./preprocess.js").Pixels} Pixels */
 
@@ -10,7 +10,7 @@ export class PixelReader {
   }
 
   /**
-   * RGBA of a picture; what has `data` is taken as it is.
+   * RGBA of a picture; a source with `data` is returned unchanged.
    * @param {Pixels | ImageBitmap | HTMLCanvasElement | OffscreenCanvas | HTMLVideoElement | HTMLImageElement} source
    * @returns {Pixels}
    */

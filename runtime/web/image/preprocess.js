@@ -1,4 +1,4 @@
-/** From an RGBA picture of any size to the network's input tensor, and the geometry that leads back. */
+/** From an RGBA picture of any size to the network's input tensor, with the geometry to map it back. */
 
 import { lay } from "./geometry.js";
 import { Shrink } from "./resize.js";
@@ -132,7 +132,7 @@ function elements(type, size) {
 }
 
 /**
- * The bits of a number as float16, rounded to the nearest, a half to even.
+ * The bits of a number as float16, rounded to nearest, ties to even.
  * @param {number} value
  */
 export function toHalf(value) {
@@ -144,12 +144,12 @@ export function toHalf(value) {
   const steps = size / 2 ** (exponent - 10);
   const low = Math.floor(steps), rest = steps - low;
   const mantissa = rest > 0.5 || (rest === 0.5 && low % 2 === 1) ? low + 1 : low;
-  // A mantissa that overflows carries into the exponent; a subnormal number has none.
+  // A mantissa that overflows carries into the exponent; a subnormal number has exponent 0.
   return sign | (mantissa + (exponent > -15 && size >= 2 ** -14 ? (exponent + 14) * 1024 : 0));
 }
 
 /**
- * The number that the bits of a float16 stand for.
+ * The number with these float16 bits.
  * @param {number} bits
  */
 export function fromHalf(bits) {

@@ -1,5 +1,5 @@
 /**
- * Resize RGBA pictures as `fastcam_runtime.preprocess` does with OpenCV: each side halved by averaging while
+ * Resize RGBA pictures as `fastcam_runtime.preprocess` does with OpenCV: halve sides by averaging while at least
  * twice too large, then bilinear, in the same fixed-point arithmetic. Alpha is not computed.
  */
 
@@ -10,12 +10,12 @@ import { roundHalfEven } from "./geometry.js";
 const COEFFICIENT = 2048;
 
 /**
- * Resizes pictures of one size. Buffers are made once; a result is overwritten by the next call.
+ * Resizes pictures of one size. Buffers are reused; a result is overwritten by the next call.
  */
 export class Shrink {
   /**
    * @param {[number, number]} from Height and width of the pictures.
-   * @param {[number, number]} to Height and width to end with.
+   * @param {[number, number]} to Height and width of the result.
    */
   constructor(from, to) {
     let [height, width] = from;
@@ -69,7 +69,7 @@ function average([h, w], [height, width]) {
 }
 
 /**
- * Means of 2×2 pixels, a half rounded up.
+ * Means of 2×2 pixels, ties rounded up.
  * @param {Bytes} source
  * @param {Uint8Array} out
  * @param {number} width
@@ -90,7 +90,7 @@ function quarter(source, out, width, height) {
 }
 
 /**
- * Which pixels each result is the mean of, with their shares: those of result i begin at `start[i]`.
+ * The source pixels of each result, with their weights: those of result i begin at `start[i]`.
  * @param {number} from
  * @param {number} to
  */
@@ -111,7 +111,7 @@ function shares(from, to) {
 }
 
 /**
- * The means within one row. In float32 at every step, as OpenCV has it: a half may fall to either side.
+ * The means within one row. Every step is rounded to float32, as in OpenCV, because that decides ties.
  * @param {Bytes} source
  * @param {number} from
  * @param {ReturnType<typeof shares>} columns
@@ -153,11 +153,11 @@ function bilinear([h, w], [height, width]) {
 }
 
 /**
- * For each result the two pixels that it lies between, and their weights out of 2048.
+ * For each result the two source pixels around it, and their weights out of 2048.
  * @param {number} from
  * @param {number} to
- * @param {boolean} mixEdges Beyond the outermost pixel it is mixed with itself, as OpenCV does with rows: the
- *   two products are rounded apart.
+ * @param {boolean} mixEdges Blend the outermost pixel with itself beyond the edge, as OpenCV does with rows: the two
+ *   products are rounded separately.
  */
 function neighbours(from, to, mixEdges) {
   const first = new Int32Array(to), second = new Int32Array(to), near = new Int32Array(to), far = new Int32Array(to);

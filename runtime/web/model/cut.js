@@ -1,8 +1,8 @@
 /**
- * Cut saliency outputs, and the grafted nodes that only they need, out of a grafted file.
+ * Prune saliency outputs, and the grafted nodes that only they need, from a grafted file.
  *
- * onnxruntime runs every node of a file whatever outputs are asked for, so a map that nobody looks at is only
- * free in a file without it. The same rule as `fastcam_runtime.model.pruning`.
+ * onnxruntime runs every node of a file, even for outputs that are not requested. So an unused map costs nothing only
+ * in a file without it. The same rule as in `fastcam_runtime.model.pruning`.
  */
 
 import {
@@ -19,10 +19,10 @@ const CHOICES = [CLASS_INPUT, BOX_INPUT];
 /** @typedef {{grafted: boolean, inputs: Set<string>, outputs: Set<string>}} Node */
 
 /**
- * The same model with only the saliency outputs in `keep`; everything else stays byte for byte.
+ * The same model with only the saliency outputs in `keep`; everything else stays byte-identical.
  *
- * The class input loses its default and becomes required where it stays: onnxruntime for JavaScript offers
- * no input that has one.
+ * If the class input stays, it loses its default and becomes required: onnxruntime for JavaScript does not support
+ * inputs with a default.
  * @param {Uint8Array} model
  * @param {Iterable<string>} keep
  * @returns {Uint8Array<ArrayBuffer>}
@@ -42,7 +42,7 @@ export function cut(model, keep) {
 }
 
 /**
- * The fields of the graph that stay, in their order.
+ * The remaining fields of the graph, in order.
  * @param {Uint8Array} graph
  * @param {Set<string>} keep
  */
@@ -56,7 +56,7 @@ function cutGraph(graph, keep) {
   const needed = neededBy([...nodes.values()], stay);
   const gone = new Set([...nodes].flatMap(([i, node]) => (
     node.grafted && ![...node.outputs].some((name) => needed.has(name)) ? [i] : [])));
-  // Only what a dropped node touched can have become useless: all else is the network's own business.
+  // Only inputs of dropped nodes can have become unused; everything else belongs to the network.
   const touched = new Set(CHOICES);
   const read = new Set(stay);
   for (const [i, node] of nodes) {
@@ -100,7 +100,7 @@ function readNode(data) {
 }
 
 /**
- * Every name that the bodies in an attribute read: a superset of what they take from outside.
+ * Every name that the subgraphs in an attribute read: a superset of the outer values they capture.
  * @param {Uint8Array} attribute
  */
 function readByBodies(attribute) {

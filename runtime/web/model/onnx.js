@@ -1,4 +1,4 @@
-/** What an ONNX file says about itself, and what `fastcam export` wrote into it. */
+/** The summary of an ONNX file, and the metadata that `fastcam export` wrote into it. */
 
 import { BYTES, fields, text, textOf, varintOf } from "./protobuf.js";
 
@@ -43,7 +43,7 @@ export function isSaliencyOutput(name) {
 }
 
 /**
- * What an ONNX file says about itself.
+ * Summarise an ONNX file.
  * @param {Uint8Array} model
  * @returns {Summary}
  * @throws {Error} These are not the bytes of an ONNX model.
@@ -80,7 +80,7 @@ export function readMetadata(file) {
   if (metadata.version > FORMAT_VERSION) {
     throw new Error(`grafted by a newer fastcam (format ${metadata.version}, this one reads ${FORMAT_VERSION})`);
   }
-  if (metadata.prepared) throw new Error(`the file was prepared for ${metadata.prepared}, and nothing else`);
+  if (metadata.prepared) throw new Error(`the file was prepared for ${metadata.prepared} only`);
   return metadata;
 }
 

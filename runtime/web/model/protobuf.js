@@ -15,10 +15,10 @@ const encoder = new TextEncoder();
  */
 
 /**
- * The fields of a message, in their order.
+ * The fields of a message, in order.
  * @param {Uint8Array} message
  * @returns {Field[]}
- * @throws {Error} The bytes are no message, or end too early.
+ * @throws {Error} The bytes are not a message, or end too early.
  */
 export function fields(message) {
   const found = [];
@@ -81,7 +81,7 @@ export function bytesField(number, content) {
 }
 
 /**
- * What stands before a length-delimited field of `size` bytes.
+ * The key and length before a length-delimited field of `size` bytes.
  * @param {number} number
  * @param {number} size
  */
@@ -104,7 +104,7 @@ export function concat(parts) {
 }
 
 /**
- * A base-128 number and the position after it. Numbers beyond 2^53 lose their last digits; none is a size.
+ * A base-128 number and the position after it. Numbers above 2^53 lose precision, but no size is that large.
  * @param {Uint8Array} data
  * @param {number} at
  * @returns {[number, number]}

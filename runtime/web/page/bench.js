@@ -1,4 +1,4 @@
-/** `fastcam bench --web`: measure once, without a page, and hand the samples to the server. */
+/** `fastcam bench --web`: measure once, without a page, and post the samples to the server. */
 
 import { Engine } from "./engine.js";
 import { readSite } from "./site.js";

@@ -1,4 +1,4 @@
-/** A worker that holds the network, as promises. */
+/** The worker that runs the network, with a promise per request. */
 
 /**
  * @typedef {{
@@ -33,7 +33,7 @@ export class Engine {
   }
 
   /**
-   * @param {ImageBitmap} image Handed over; the answer brings it back.
+   * @param {ImageBitmap} image Transferred to the worker; the answer returns it.
    * @param {number | null} chosen
    * @param {string[]} outputs
    * @returns {Promise<Answer>}
@@ -89,7 +89,7 @@ export class Engine {
   }
 }
 
-/** Threads share memory, which browsers give to isolated pages only. */
+/** Threads need shared memory, which browsers allow only on cross-origin isolated pages. */
 function threadCount() {
   if (!globalThis.crossOriginIsolated) return 1;
   return Math.max(1, Math.min(4, Math.ceil((navigator.hardwareConcurrency || 1) / 2)));

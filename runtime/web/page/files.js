@@ -1,9 +1,9 @@
-/** Files of the site: taken compressed, whatever the server knows of that, with a word on how far it is. */
+/** Files of the site: fetched compressed even if the server does not support that, with progress. */
 
 const GZIP = [0x1f, 0x8b];
 
 /**
- * The bytes of a file that lies on the server plain and as `.gz`.
+ * The bytes of a file that is on the server plain and as `.gz`.
  * @param {URL} url
  * @param {(done: number, all: number) => void} progress
  * @returns {Promise<Uint8Array<ArrayBuffer>>}
@@ -12,7 +12,7 @@ export async function fetchFile(url, progress = () => {}) {
   const packed = new URL(url);
   packed.pathname += ".gz";
   const bytes = await receive(await get(packed), progress);
-  // Some servers unpack such a file on the way.
+  // Some servers send such a file unpacked.
   if (bytes[0] !== GZIP[0] || bytes[1] !== GZIP[1]) return bytes;
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());

@@ -1,4 +1,4 @@
-/** What the maps cost: the network with them and without, in turns, and the differences within each round. */
+/** What the maps cost: the network with and without them, in turn, and the differences within each round. */
 
 const WARM_UP = 3;
 
@@ -7,7 +7,7 @@ const WARM_UP = 3;
  */
 
 /**
- * Run both in turns; which one is first changes from round to round.
+ * Run both in turn; the order alternates from round to round.
  * @param {(() => Promise<unknown>)[]} runs The network alone, and with its maps.
  * @param {number} rounds
  * @param {(share: number) => void} progress
@@ -29,7 +29,7 @@ export async function interleave([plain, grafted], rounds, progress) {
 }
 
 /**
- * The value below which a share of the numbers lies.
+ * The quantile of the numbers at `share`.
  * @param {number[]} values
  * @param {number} share
  */

@@ -1,4 +1,4 @@
-/** The page: one source, one loop, one picture; everything else follows the last explanation. */
+/** The page: one source, one loop, one picture; the rest shows the latest explanation. */
 
 import { SmoothLimits } from "../draw/focus.js";
 import { Painter, outputOf } from "../draw/views.js";
@@ -47,7 +47,7 @@ class Page {
 
   tellNote(more = "") {
     const notes = [`${this.site.file} on ${this.engine.name}${more}.`];
-    if (this.loaded.quantized) notes.push("This file is quantised: in a browser the float32 or float16 one is faster.");
+    if (this.loaded.quantized) notes.push("This file is quantised: in a browser float32 or float16 is faster.");
     setText("note", notes.join(" "));
   }
 
@@ -77,7 +77,7 @@ class Page {
     return this.show(() => Camera.open(this.facing));
   }
 
-  /** Explain the newest frame, again and again, until there is a reason to stop. */
+  /** Explain the newest frame repeatedly, until the page is paused, hidden or closed. */
   async loop() {
     if (this.busy) return;
     this.busy = true;
@@ -131,7 +131,7 @@ class Page {
       copy.close();
       const old = this.engine;
       this.engine = better;
-      // The last picture may still be in the old one.
+      // The last picture may still be in the old engine.
       setTimeout(() => old.close(), 5000);
       this.tellNote();
     } catch (error) {
@@ -158,7 +158,7 @@ class Page {
     this.again();
   }
 
-  /** Explain the picture that is shown once more, where no new one comes by itself. */
+  /** Explain the displayed picture again if no new one comes: the source is not live, or paused. */
   async again() {
     if (!this.answer || (this.source?.live && !this.paused)) return;
     await this.explain(await createImageBitmap(this.answer.image));
@@ -168,12 +168,12 @@ class Page {
   setPaused(paused) {
     this.paused = paused;
     element("held").hidden = !paused;
-    element("pause").textContent = paused ? "Go on" : "Pause";
+    element("pause").textContent = paused ? "Resume" : "Pause";
     element("pause").setAttribute("aria-pressed", String(paused));
     if (!paused) this.loop();
   }
 
-  /** A page that nobody sees gives the camera back, and takes it again when it is seen. */
+  /** Release the camera while the page is hidden, and open it again when it is visible. */
   async visibilityChanged() {
     if (document.hidden) {
       if (this.source instanceof Camera) this.source.close();
@@ -197,7 +197,7 @@ class Page {
 
   async share() {
     const file = await this.picture();
-    // Who closes the list of programs without choosing one has done nothing wrong.
+    // Closing the share dialog is not an error.
     await navigator.share({ files: [file], title: this.answer?.label }).catch(() => {});
   }
 

@@ -1,4 +1,4 @@
-/** What stands beside the picture: the class, the views and their legend, the figures. */
+/** The panel beside the picture: the class, the views and their legend, the figures. */
 
 import { candidates, labelOf } from "../classes.js";
 import { INFERNO } from "../draw/colormap.js";
@@ -111,7 +111,7 @@ export class Figures {
     for (const [stage, value] of Object.entries(stages)) this.set(stage, value, " ms");
   }
 
-  /** The next frame comes after a pause. */
+  /** Do not count the time of a pause. */
   rest() {
     this.last = 0;
   }
@@ -137,7 +137,7 @@ export class Figures {
 }
 
 /**
- * The box where a class is chosen, with candidates below.
+ * The input for the class, with candidates below.
  * @param {string[]} labels
  * @param {(index: number | null) => void} choose
  */

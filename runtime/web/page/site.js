@@ -3,7 +3,7 @@
 /**
  * @typedef {{
  *   version: string, model: string, file: string, shell: string[], offline: string[], clip: string[], webgpu: boolean,
- * }} Site What `fastcam web` writes into site.json. `file`: the model's own name.
+ * }} Site The content of site.json, which `fastcam web` writes. `file`: the model's original name.
  */
 
 const RELOADED = "fastcam-reloaded";
@@ -17,8 +17,8 @@ export async function readSite() {
 }
 
 /**
- * Start the service worker, and reload the page once if it brings the headers that threads need.
- * Without a service worker the page works too: one thread, and a network each time.
+ * Start the service worker, and reload the page once if the worker adds the headers that threads need.
+ * Without a service worker the page works too, with one thread and not offline.
  * @param {string} version
  */
 export async function startServiceWorker(version) {
@@ -42,7 +42,7 @@ export async function startServiceWorker(version) {
   }
 }
 
-/** Have the service worker keep what was not needed yet, for a visit without a network. */
+/** Let the service worker cache the remaining files, for offline use. */
 export function keepEverything() {
   navigator.serviceWorker?.controller?.postMessage("keep everything");
 }

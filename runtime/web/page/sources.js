@@ -1,8 +1,8 @@
-/** Where pictures come from: the camera, a photo, or the example clip. Each gives the newest frame as a bitmap. */
+/** The sources of pictures: the camera, a photo, or the example clip. Each returns the newest frame as a bitmap. */
 
 import { cameraError, whyNoCamera } from "./refusals.js";
 
-/** Photos are brought to this size at most: more is not seen, and costs memory. */
+/** Larger photos are resized to this size: more would not be visible, and costs memory. */
 const LONGEST_SIDE = 2048;
 
 /**
@@ -13,7 +13,7 @@ const LONGEST_SIDE = 2048;
 /** @type {MediaTrackConstraints} */
 const SIZE = { width: { ideal: 1280 }, height: { ideal: 720 } };
 
-/** The camera, the one at the back first. */
+/** The camera; the one at the back by default. */
 export class Camera {
   live = true;
 
@@ -37,7 +37,7 @@ export class Camera {
     return new Camera(video, facing);
   }
 
-  /** Whether there is another one to switch to. */
+  /** Whether there is another camera to switch to. */
   static async several() {
     const devices = await navigator.mediaDevices?.enumerateDevices() ?? [];
     return devices.filter(({ kind }) => kind === "videoinput").length > 1;
@@ -55,7 +55,7 @@ export class Camera {
     this.wake = () => {};
   }
 
-  /** Waits for a frame that was not given out yet; null if the camera was closed meanwhile. */
+  /** Wait for a new frame; null if the camera was closed meanwhile. */
   async next() {
     await new Promise((resolve) => {
       this.wake = () => resolve(undefined);
@@ -110,7 +110,7 @@ export class Photo {
   }
 }
 
-/** The example: a walk over two photos. */
+/** The example clip: a virtual camera pans over two photos. */
 export class Clip {
   live = true;
 

@@ -1,4 +1,4 @@
-/** The network, off the page's thread: one message in, one answer out, with the same number. */
+/** The network in a worker thread: one answer per message, with the same number. */
 
 import { Explainer } from "../explainer.js";
 import { PixelReader } from "../image/pixels.js";

@@ -182,7 +182,7 @@ def test_page_on_plain_http_tells_why_there_is_no_camera(
     browser = browse("--host-resolver-rules=MAP phone.test 127.0.0.1")
     tab = browser.open(f"http://phone.test:{serve(tiny_site).port}/")
     wait_ready(tab)
-    assert text(tab, "status").startswith("Browsers give a camera to https pages only.")
+    assert text(tab, "status").startswith("Browsers allow camera access only on https pages.")
     assert tab.evaluate("document.getElementById('camera').disabled") is True
     assert tab.evaluate("document.getElementById('photo').disabled") is False
 

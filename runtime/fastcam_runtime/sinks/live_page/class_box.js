@@ -1,5 +1,5 @@
-// The box that a class is typed into, with candidates below it: labels that start so first, then those with a
-// word that starts so, then those that contain the text.
+// The input for a class name, with candidates below it: labels that start with the text first, then labels with a
+// word that does, then labels that contain the text.
 const MOST = 8;
 
 const folded = (text) => text.toLocaleLowerCase();

@@ -3,16 +3,16 @@ import { ClassBox } from "/class_box.js";
 const POLL = 500, RETRY = 1500;
 const COLOURS = ["#4f9cf9", "#35b8a6", "#8f7bf0", "#f0a04b", "#e879b9", "#b5c334", "#9aa5b4"];
 const MEANING = {
-  overlay: "Where the network looks: its saliency map over the picture. The stronger the colour, the more it sees there.",
+  overlay: "Where the network looks: its saliency map over the picture. The stronger the colour, the more informative.",
   map: "The saliency map alone.",
-  lovi: "LOVI, layer-ordered colours: the hue tells which layers of the network see something at a place.",
-  cam: "CAM: which places speak for the class. It comes from the last layers, so it is coarse.",
-  fastcam: "Fast-CAM: the saliency map times CAM. Fine detail, only where it speaks for the class.",
-  nonclass: "Non-class: the saliency map without what speaks for the class. What else stands out in the picture.",
+  lovi: "LOVI, layer-ordered colours: the hue shows which layers of the network respond at a pixel.",
+  cam: "CAM: evidence for the class. It comes from the last layers, so it is coarse.",
+  fastcam: "Fast-CAM: the saliency map times CAM. Fine detail, only where there is evidence for the class.",
+  nonclass: "Non-class: the saliency map without the evidence for the class. What else stands out in the picture.",
   scales: "The map of each scale: from the first layers (fine: edges, texture) to the last ones (coarse: objects).",
   side: "The picture, and beside it the same with the saliency map.",
 };
-const OF_A_CLASS = "The map of the chosen class over the picture: what speaks for it.";
+const OF_A_CLASS = "The map of the chosen class over the picture: the evidence for it.";
 const find = (id) => document.getElementById(id);
 const picture = find("picture"), classBox = find("class");
 let paused = false, lost = true, recording = false, views = [], choices = null, top5 = "", listed = "";
@@ -85,7 +85,7 @@ function topRow() {
   return row;
 }
 
-// A label where it is of one class only, else its index.
+// The label if only one class has it, else the index.
 function unique(label, index) {
   const labels = choices?.labels ?? [];
   return labels.includes(label) && labels.indexOf(label) === labels.lastIndexOf(label) ? label : index;
@@ -171,7 +171,7 @@ function showRecorder(recorder) {
   const used = recorder.recordings.reduce((sum, { bytes }) => sum + bytes, 0);
   const frames = recorder.frames_kept + (recorder.frames_kept === 1 ? " frame" : " frames") + " kept";
   find("recordings-note").textContent = [recorder.recordings.length ? megabytes(used) + " recorded" : "Nothing recorded yet", frames,
-    "room for " + megabytes(recorder.limit) + "; the oldest goes first"].join(", ") + ".";
+    "limit " + megabytes(recorder.limit) + "; the oldest are deleted first"].join(", ") + ".";
 }
 
 function show(status) {
@@ -254,7 +254,7 @@ function takeChoices(given) {
   find("colormap").replaceChildren(...Object.keys(given.colormaps).map((name) => new Option(name)));
 }
 
-// A slider gives many values in a row: one request at a time, the last value always.
+// A slider gives many values in a row: send one request at a time, and always the last value.
 let waiting = null, busy = false;
 async function slide() {
   waiting = Number(find("alpha").value);
