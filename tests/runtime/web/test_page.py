@@ -161,7 +161,7 @@ def test_denied_camera_is_explained_and_a_photo_still_works(
     wait_ready(tab)
     click(tab, "#camera")
     tab.wait("!document.getElementById('error').hidden")
-    assert text(tab, "error").startswith("The camera was denied.")
+    assert text(tab, "error").startswith("Camera access was denied.")
     tab.evaluate("""(async () => {
         const canvas = new OffscreenCanvas(300, 200), context = canvas.getContext("2d");
         context.fillStyle = "rgb(0, 0, 255)";
