@@ -1,1 +1,1 @@
-"""What backs every figure in the README. `make bench` runs all of it; see README.md here."""
+"""The measurements behind every figure in the README. `make bench` runs all of them; see README.md here."""

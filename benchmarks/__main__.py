@@ -1,4 +1,4 @@
-"""All benchmarks, one after the other, each in a process of its own: `make bench`.
+"""All benchmarks, one after the other, each in its own process: `make bench`.
 
     python -m benchmarks [--quick] [--clock cpu] [--accept]
 
@@ -31,7 +31,7 @@ QUICK = {
     "peers": ["--rounds", "3"],
 }
 TIMED = ("overhead", "peers")
-"""Those that offer a choice of clock."""
+"""The benchmarks with a choice of clock."""
 
 
 def commands(*, quick: bool, clock: str) -> dict[str, list[str]]:
@@ -44,15 +44,15 @@ def commands(*, quick: bool, clock: str) -> dict[str, list[str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="few rounds: to see it work, not to quote it")
-    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a machine that is busy")
-    parser.add_argument("--accept", action="store_true", help="take the figures over into the documents")
+    parser.add_argument("--quick", action="store_true", help="few rounds: a trial run, not for publication")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a busy machine")
+    parser.add_argument("--accept", action="store_true", help="write the figures into the documents")
     options = parser.parse_args()
     if options.accept and options.quick:
-        parser.error("--quick is not to quote: --accept takes a whole run")
+        parser.error("--quick results cannot be accepted: --accept needs a full run")
     RESULTS.mkdir(exist_ok=True)
     for part in PARTS:
-        (RESULTS / f"{part}.json").unlink(missing_ok=True)  # none of an earlier run can pass for this one's
+        (RESULTS / f"{part}.json").unlink(missing_ok=True)  # do not mix in results of an earlier run
     broken = []
     for part, arguments in commands(quick=options.quick, clock=options.clock).items():
         print(f"\n=== {part} {' '.join(arguments)}", flush=True)

@@ -14,7 +14,7 @@ from .targets import AIMS, MAP_LIMITS, Outcome, outcomes, second_core_was_free
 WIDTH = 120
 PEER_PACKAGES = ("torch", "grad-cam", "torchcam", "captum", "openvino")
 FORMS = {"standard": "standard", "native": "compiled", "prepared": "prepared"}
-"""The forms of the tables, and what they are called there."""
+"""The forms of the tables, and their names there."""
 PARTS = ("overhead", "peers", "graft", "gradcam_agreement")
 """The benchmarks whose results the tables show."""
 
@@ -85,7 +85,7 @@ def _cost_table(overhead: Result) -> str:
 
 
 def _threads_table(overhead: Result) -> str:
-    """The same on two threads, of the networks for which the machine had a second core to give."""
+    """The table for two threads, with the networks for which a second core was free."""
     alone = {run["network"]: run for run in overhead["overhead"] if run["threads"] == 1}
     rows = [
         cost_row(run, FORMS)
@@ -175,7 +175,7 @@ def _peer_table(networks: Sequence[Result]) -> str:
 
 
 def _promises(overhead: Result) -> str:
-    """What is promised for the cost of `saliency_map`, and what is aimed at."""
+    """The promised and the desired cost of `saliency_map`."""
     runs = {run["network"]: run for run in overhead["overhead"] if run["threads"] == 1}
     rows = []
     for form, limits in MAP_LIMITS.items():
@@ -194,15 +194,15 @@ def _promises(overhead: Result) -> str:
                 "not reached" if missed else "",
             ])  # fmt: skip
     said = paragraph(
-        "`benchmarks/targets.py` holds what is promised; `make bench` fails where a promise is broken. An "
-        "aim is what would be better still; those that are not reached are marked. *Prepared* is what runs "
-        "by default, from the cache. By default a file also opens no slower than the plain one."
+        "`benchmarks/targets.py` has the promises; `make bench` fails if a promise is broken. An aim is "
+        "stricter than the promise; missed aims are marked. *Prepared* is the default, from the cache. By "
+        "default a file also opens no slower than the plain one."
     )
     return f"{said}\n\n{markdown_table(['network', 'form', 'measured', 'promised', 'aim', ''], rows)}"
 
 
 def missed_targets(found: Sequence[Outcome]) -> list[tuple[str, str, Outcome]]:
-    """What was promised, for which network and form, and the figures, of each missed target."""
+    """Each missed target: the promise, the network and form, and the figures."""
     split = [(outcome.promise.rpartition(": "), outcome) for outcome in found if not outcome.kept]
     return [(what, subject.replace("native", FORMS["native"]), one) for (subject, _, what), one in split]
 
@@ -236,7 +236,7 @@ def _memory(one: Result, form: str) -> str:
 
 
 def _signed(value: float, digits: int, unit: str) -> str:
-    """With its sign, a minus of its own, and none for what is rounded to 0."""
+    """With its sign and a typographic minus; no sign if it rounds to 0."""
     rounded = round(value, digits)
     text = f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
     return f"{text.replace('-', '−')} {unit}"
@@ -250,6 +250,6 @@ def paragraph(text: str, indent: str = "") -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with the first column to the left and the others to the right."""
+    """A table with the first column left-aligned and the others right-aligned."""
     lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -87,7 +87,7 @@ def _missed_list(found: Sequence[Outcome]) -> str:
     missed = sorted(missed_targets(found), key=itemgetter(0))
     if not missed:
         return (
-            f"All {len(found)} promises of `benchmarks/targets.py` are kept; docs/costs.md has the aims, too."
+            f"All {len(found)} promises of `benchmarks/targets.py` are kept; docs/costs.md also has the aims."
         )
     head = f"**{len(missed)} of {len(found)} promises are broken** (measured, and the limit in brackets):\n"
     lines = [
@@ -105,7 +105,7 @@ def with_section(page: str, text: str) -> str:
     """`page` with `text` between the markers.
 
     Raises:
-        FastcamError: The markers do not stand there once each and in order.
+        FastcamError: The markers are not there once each and in order.
     """
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
@@ -130,13 +130,13 @@ def accept(results: Path, reference: Path) -> None:
     """Make the files in `results` the reference.
 
     Raises:
-        FastcamError: A part was not measured, or not to its end.
+        FastcamError: A part was not measured, or not completely.
     """
     missing = [part for part in PARTS if not (results / f"{part}.json").exists()]
     if missing:
         raise FastcamError(f"not measured yet: {', '.join(missing)}; run make bench first")
     if not json.loads((results / "overhead.json").read_text())["complete"]:
-        raise FastcamError("the overhead was not measured to the end; run make bench again")
+        raise FastcamError("the overhead was not measured completely; run make bench again")
     reference.mkdir(exist_ok=True)
     for part in PARTS:
         shutil.copyfile(results / f"{part}.json", reference / f"{part}.json")

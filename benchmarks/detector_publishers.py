@@ -1,8 +1,8 @@
-"""How the publishers of detectors feed them and decode them, after their own example programs.
+"""How the publishers of detectors feed and decode them, after their own example programs.
 
-Written without the runtime's code, one function per family: it is what `benchmarks/detectors.py` compares
-with. Every function takes a BGR photo and a session, and returns boxes in pixels of the photo (left, top,
-right, bottom), scores and classes, before the choice among boxes that overlap.
+Independent of the runtime's code, one function per family: `benchmarks/detectors.py` compares with it. Every
+function takes a BGR photo and a session, and returns boxes in pixels of the photo (left, top, right, bottom),
+scores and classes, before non-maximum suppression.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def ultraface(photo: Array, session: Any) -> Found:
     height, width = _size(session)
     small = cv2.resize(cv2.cvtColor(photo, cv2.COLOR_BGR2RGB), (width, height))
     scores, boxes = _run(session, (small.astype(np.float32) - 127) / 128)
-    if boxes.mean() < 0.2:  # a file without post-processing: offsets, not places
+    if boxes.mean() < 0.2:  # a file without post-processing: offsets, not positions
         boxes = _ultraface_priors(boxes, (height, width))
     whole = np.tile([photo.shape[1], photo.shape[0]], 2)
     return boxes[0] * whole, scores[0, :, 1], np.zeros(len(boxes[0]), int)

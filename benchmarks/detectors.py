@@ -1,10 +1,10 @@
-"""Detectors that people deploy: does fastcam find what their publishers' own programs find?
+"""Public detectors: does fastcam find the same as their publishers' own programs?
 
     python -m benchmarks.detectors [FOLDER …] [--photos ZIP_OR_FOLDER] [--json FILE]
 
 For every file in the folders that `ORIGINS` knows: the layout and family that were recognised, the overlap of
 the best detection with the publisher's own program (`detector_publishers.py`), whether the graft changed an
-output, and how often the class map is largest inside a box of its class.
+output, and how often the class map has its maximum inside a box of its class.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .detector_publishers import PUBLISHERS, Array
 
 SHARED = Path(__file__).parents[2] / "shared"
 SURE = 0.5
-"""A publisher's best detection counts from this score on."""
+"""The lowest score of a publisher's best detection that counts."""
 LEAST_IOU, LEAST_PEAKS = 0.9, 0.9
 
 
@@ -67,16 +67,16 @@ ORIGINS = {
 
 @dataclass
 class Row:
-    """What was found for one file."""
+    """The result for one file."""
 
     file: str
     origin: str
     layout: str = ""
     family: str = ""
     ious: list[float] = field(default_factory=list)
-    """Of the best detections, each program with its own way to shrink the photo."""
+    """IoU of the best detections; each program resizes the photo in its own way."""
     same_pixels: list[float] = field(default_factory=list)
-    """The same with the photo shrunk as the publisher does, before fastcam sees it: decoding alone."""
+    """IoU with the publisher's resizing for both: it tests only the decoding."""
     same_class: list[bool] = field(default_factory=list)
     peaks: list[bool] = field(default_factory=list)
     changed: float = 0.0
@@ -110,7 +110,7 @@ def photos(place: Path) -> Iterator[Array]:
 
 
 def measure(path: Path, origin: Origin, place: Path, wanted: int) -> Row:
-    """Compare one file on the first `wanted` photos in which its publisher's program is sure of something."""
+    """Compare one file on the first `wanted` photos with a confident detection by its publisher's program."""
     row = Row(path.name, origin.source)
     with tempfile.TemporaryDirectory() as folder:
         grafted = Path(folder) / "grafted.onnx"
@@ -161,7 +161,7 @@ def _iou(found: Array | tuple[float, ...], box: Array) -> float:
 
 
 def _peak_inside(explanation: Explanation) -> bool:
-    """Whether the class map is largest inside a box of the class that it is of."""
+    """Whether the class map has its maximum inside a box of its class."""
     part = explanation.geometry.undo(explanation.maps["saliency_cam"])
     row, column = np.unravel_index(int(part.argmax()), part.shape)
     seen = explanation.geometry.seen

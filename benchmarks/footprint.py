@@ -1,4 +1,4 @@
-"""What a graft costs beside time per frame: bytes on disk, time to load, memory."""
+"""What a graft costs besides time per frame: bytes on disk, load time, memory."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .load_probe import probe
 from .rounds import Contender, difference, measure, summary
 
 _WARM_UP_LOADS = 1
-"""It brings the file into the system's cache, and the prepared one into ours."""
+"""The warm-up: it fills the system's file cache, and our cache of prepared files."""
 
 
 class _Loads:
     """One form's file, opened in a fresh process once per round."""
 
     def __init__(self, files: Files, form: Form, size: int, clock: str) -> None:
-        # The prepared form is opened as by default: the grafted file, from a cache that the first load fills.
+        # The prepared form is opened as by default: the grafted file, with a cache that is filled first.
         by_default = form.file == "prepared"
         self._path = files.grafted if by_default else form.path(files)
         self._cache = files.grafted.parent / "cache" if by_default else None
@@ -41,7 +41,7 @@ class _Loads:
 
 def footprint(files: Files, size: int, *, loads: int, clock: str) -> dict[str, Any]:
     """Load time, file size and memory of the plain file, and what each form of `saliency_map` adds."""
-    # Class maps are not judged here, and nobody would load the naive graft.
+    # Class maps have no target here, and the naive graft is only a reference for speed.
     judged = [form for form in available_forms(files) if form.file not in ("naive", "classes")]
     forms = [PLAIN, *judged]
     paths = {form.name: form.path(files) for form in forms}

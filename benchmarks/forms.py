@@ -1,4 +1,4 @@
-"""The files that a network is measured in, and a session for each form that they run in."""
+"""The files of a measured network, and a session for each of its forms."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Files:
     classes: Path
     """With `saliency_map` and the class maps."""
     prepared: Path
-    """With `saliency_map`, laid out for this device; no file where that is not possible."""
+    """With `saliency_map`, prepared for this device; missing if that is not possible."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Form:
     native: bool = False
 
     def path(self, files: Files) -> Path:
-        """Its file, which need not be there."""
+        """The path of its file, which may be missing."""
         path: Path = getattr(files, self.file)
         return path
 
@@ -64,8 +64,8 @@ FORMS = (
     Form("standard+classes", "classes"),
     Form("native+classes", "classes", native=True),
 )
-"""`standard`: the exporter's standard operators; `native`: the same file beside the compiled kernels;
-`prepared`: another file, laid out for them and for this processor."""
+"""`standard`: the exporter's standard operators; `native`: the same file with the compiled kernels;
+`prepared`: another file, prepared for the kernels and this processor."""
 
 
 def available_forms(files: Files) -> list[Form]:
@@ -101,7 +101,7 @@ def runner(session: ort.InferenceSession, size: int) -> Callable[[], list[Any]]:
 
 
 def check_equal(sessions: dict[str, ort.InferenceSession], size: int) -> None:
-    """Refuse to time what computes something else: scores as in `plain`, maps as in `naive`.
+    """Refuse to time a form with other results: scores must equal `plain`, maps `naive`.
 
     Raises:
         RuntimeError: A form's output differs.

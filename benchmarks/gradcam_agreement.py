@@ -2,7 +2,7 @@
 
     python -m benchmarks.gradcam_agreement --check
 
-Ours come out of a forward pass in onnxruntime, theirs out of torch's backward pass.
+Ours come from a forward pass in onnxruntime, theirs from torch's backward pass.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ THEIR_EPSILON = 1e-6
 """In the denominator of grad-cam's Grad-CAM++."""
 METHODS = {"gradcam": "GradCAM", "gradcam++": "GradCAMPlusPlus"}
 RANKS = (0, 3)
-"""Of the classes that are explained: the most likely one, and one that loses."""
+"""Ranks of the explained classes: the most likely one, and an unlikely one."""
 
 
 def compare(name: str, method: str, images: Mapping[str, NDArray[np.float32]]) -> dict[str, Any]:

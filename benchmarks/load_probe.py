@@ -1,8 +1,8 @@
-"""What it takes to open a file and run it: time and memory, in a process of its own, as a program meets it.
+"""Time and memory to open and run a file, in a fresh process, as for a real program.
 
     python -m benchmarks.load_probe FILE --size 224 [--native] [--cached] [--clock cpu]
 
-In a process that opened other files before, both would depend on the memory that those left behind.
+In a process that has opened other files, both would depend on memory that was left from these.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ RUNS = 3
 
 
 def probe(path: Path, size: int, *, native: bool, clock: str, cache: Path | None = None) -> dict[str, float]:
-    """With `cache`, open the file as by default, from a cache in this folder.
+    """Open and run a file; with `cache`, as by default, from a cache in this folder.
 
     Returns:
-        `load_ms`; `peak_bytes` and, after some runs, `held_bytes` above what the fresh process
-        began with.
+        `load_ms`; `peak_bytes` and, after some runs, `held_bytes`, relative to the fresh process.
     """
     command = [
         sys.executable,

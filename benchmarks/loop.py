@@ -1,16 +1,15 @@
-"""What the loop costs beside the network: `python benchmarks/loop.py [--threads N …] [--json FILE]`.
+"""What the loop costs on top of the network: `python benchmarks/loop.py [--threads N …] [--json FILE]`.
 
-The shipped model, grafted, explains 640×480 frames of the built-in clip and every picture is drawn with its
+The shipped model, grafted, explains 640×480 frames of the built-in clip, and every picture is drawn with its
 caption. Blocks of the whole loop alternate with blocks of the bare network in the same session, so that both
-meet the same state of the machine. The overhead is what a picture takes beyond the bare network:
-time per picture / time per inference − 1, per pair of blocks. The same in processor time is printed too: it
-counts what the other threads do meanwhile.
+run under the same conditions. The overhead is time per picture / time per inference − 1, per pair of blocks.
+The overhead in CPU time is printed too: it includes the work of the other threads.
 
-A frame of the clip costs next to nothing, as one does that a camera's driver hands over; what decoding a
-video or a JPEG stream takes comes on top, in the reading thread.
+A frame of the clip costs almost nothing, like a raw frame from a camera's driver. Decoding a video or a JPEG
+stream comes on top, in the reading thread.
 
-Reading and drawing overlap with the network where it leaves them a core. With the network on all cores they
-can only take their time from it. Both are measured, and both are held against the limit.
+Reading and drawing overlap with the network if it leaves a core free. If the network uses all cores, they
+take time from it. Both cases are measured and compared with the limit.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ LIMIT = 0.15
 
 
 def now() -> tuple[float, float]:
-    """Seconds on the clock, and of processor time."""
+    """Seconds of wall time and of CPU time."""
     return time.perf_counter(), time.process_time()
 
 
 def per_frame(start: tuple[float, float], end: tuple[float, float], frames: int) -> tuple[float, float]:
-    """Milliseconds of both kinds."""
+    """Milliseconds of wall time and of CPU time."""
     return 1e3 * (end[0] - start[0]) / frames, 1e3 * (end[1] - start[1]) / frames
 
 

@@ -16,14 +16,14 @@ from torch import nn
 from .networks import RESULTS, SIZE
 
 _RECIPE = 1
-"""Part of the cached files' names: count it up when a network is built in another way."""
+"""Part of the cached files' names: increase it when a network is built in another way."""
 
 
 def import_torchvision() -> ModuleType:
-    """torchvision, whichever torch it was compiled for: its networks are plain Python.
+    """torchvision, even if it was compiled for another torch: its networks are plain Python.
 
-    The compiled operators of the published wheel want the CUDA build of torch. Where they did not load,
-    the import stops at two operators of the detection models; declaring their schemas is enough.
+    The compiled operators of the published wheel need the CUDA build of torch. If they do not load, the
+    import fails at two operators of the detection models; declaring their schemas is enough.
     """
     try:
         import torchvision
@@ -61,14 +61,14 @@ LAST: dict[str, Callable[[Any], Any]] = {
     "squeezenet1_1": lambda m: m.classifier[2],
     "efficientnet_lite0": lambda m: m.head,
 }
-"""The submodule whose output is the last tap: what others call the target layer."""
+"""The submodule whose output is the last tap: the target layer of other packages."""
 
 
 def module(name: str) -> Any:
     """The network in evaluation mode.
 
-    Weights that are not published in a package are random. Then the batch norms take their statistics from
-    noise, so that activations keep a usual size and sparsity all the way down.
+    Weights that no package publishes are random. The batch norms then get their statistics from noise, so
+    that activations have the usual magnitude and sparsity in all layers.
     """
     torch.manual_seed(0)
     models = import_torchvision().models
@@ -86,7 +86,7 @@ def module(name: str) -> Any:
 
 
 def _settled(made: nn.Module) -> nn.Module:
-    """The same module, its batch norms with the statistics of noise."""
+    """The module with batch norm statistics from noise."""
     norms = [layer for layer in made.modules() if isinstance(layer, nn.BatchNorm2d)]
     for norm in norms:
         norm.momentum = None  # a plain average over all batches

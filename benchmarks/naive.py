@@ -1,7 +1,6 @@
-"""The reference for speed: the method grafted as its formulas read, one operator after the other.
+"""The reference for speed: the formulas grafted literally, one operator after the other.
 
-Written apart from the exporter on purpose: its map is also what the exporter's maps are checked against
-while they are timed.
+Independent of the exporter on purpose: the exporter's maps are checked against it while they are timed.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from fastcam_runtime.contract import MAP, Metadata
 from onnx import TensorProto, helper, numpy_helper
 
 NON_NEGATIVE = ("Relu", "Clip", "Concat")
-"""Operators that taps of the measured networks come from and that leave nothing negative."""
+"""Operators before the taps of the measured networks whose results are never negative."""
 
 
 def graft_naively(plain: Path, target: Path, metadata: Metadata) -> None:

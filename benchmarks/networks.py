@@ -1,4 +1,4 @@
-"""The networks that are measured, and where what is measured goes. How they are built is in `modules.py`."""
+"""The measured networks, and the folder of the results. `modules.py` builds the networks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_name(name: str) -> str:
     """`name` if it is one of `NETWORKS`.
 
     Raises:
-        ModelError: It is not.
+        ModelError: There is no such network.
     """
     if name not in NETWORKS:
         raise ModelError(f"no network '{name}'; there are {', '.join(NETWORKS)}")

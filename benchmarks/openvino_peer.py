@@ -1,4 +1,4 @@
-"""openvino_xai as a contender: its own virtual environment, for it needs an old numpy, and a worker in it."""
+"""openvino_xai: a worker in its own virtual environment, because it needs an old numpy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Unavailable(Exception):
 
 
 def make_environment() -> Path:
-    """The environment's Python; made and filled once, some 700 MB.
+    """The environment's Python; created once, about 700 MB.
 
     Raises:
         Unavailable: The packages cannot be installed.

@@ -1,7 +1,7 @@
 """Times openvino_xai's in-graph methods, in the virtual environment that `openvino_peer` makes for it.
 
-Reads the name of a method per line, runs it once and answers with the milliseconds; the first line that it
-writes says what it offers. It imports nothing of this project: its environment has none of it.
+Reads the name of a method per line, runs it once and answers with the milliseconds; its first line lists the
+methods. It imports nothing from this project, which its environment does not have.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
 def compile_on_one_thread(model: Any) -> Any:
-    """The model on the CPU, in float32 even where the processor offers less."""
+    """The model on the CPU, in float32 even if the processor supports bfloat16."""
     options = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 1}
     return openvino.Core().compile_model(model, "CPU", options)
 
@@ -60,7 +60,7 @@ def main() -> int:
     parser.add_argument("--size", type=int, required=True)
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     options = parser.parse_args()
-    answers, sys.stdout = sys.stdout, sys.stderr  # what the library prints must not look like an answer
+    answers, sys.stdout = sys.stdout, sys.stderr  # the library's prints must not look like an answer
 
     shape = (1, 3, options.size, options.size)
     picture = np.random.default_rng(0).standard_normal(shape).astype(np.float32)

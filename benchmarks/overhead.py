@@ -2,7 +2,7 @@
 
     python -m benchmarks.overhead --rounds 100 --check
 
-Paired and interleaved in one process: each round runs every form once, and what counts is the median of the
+Paired and interleaved in one process: each round runs every form once, and the result is the median of the
 differences within the rounds. Every form's scores and `saliency_map` are checked before it is timed.
 """
 
@@ -35,7 +35,7 @@ GROWING = ("mobilenet_v2", "resnet50")
 """The networks that are measured at all `SIZES`."""
 LOADS = 15
 PAUSE = 0.02
-"""Seconds before each run on several threads, for the pools of the other sessions to fall asleep."""
+"""Seconds before each run on several threads, until the thread pools of the other sessions stop spinning."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Measured:
     contenders: list[Contender]
 
     def as_dict(self) -> dict[str, Any]:
-        """The plain file's times, what each form takes beyond them, and what class maps add to that."""
+        """The plain file's times, what each form adds, and what class maps add to that."""
         plain, *forms = self.contenders
         by_name = {form.name: form for form in forms}
         on_top = {
@@ -85,7 +85,7 @@ def measure_forms(
 
 
 def measure_network(name: str, options: argparse.Namespace) -> tuple[list[Measured], dict[str, Any] | None]:
-    """A network at the usual size on each number of threads, and its footprint if loads were asked for."""
+    """A network at the usual size for each number of threads, and its footprint if requested."""
     with tempfile.TemporaryDirectory(dir=RESULTS) as folder:
         files = make_files(plain_file(name, SIZE), Path(folder))
         runs = [
@@ -98,7 +98,7 @@ def measure_network(name: str, options: argparse.Namespace) -> tuple[list[Measur
 
 
 def measure_growth(name: str, usual: Measured | None, options: argparse.Namespace) -> list[Measured]:
-    """A network at each size on one thread; `usual` is what was measured at the usual size already."""
+    """A network at each size on one thread; `usual` is the existing result at the usual size."""
     runs = []
     for size in options.sizes:
         if size == SIZE and usual is not None:
@@ -112,7 +112,7 @@ def measure_growth(name: str, usual: Measured | None, options: argparse.Namespac
 
 @dataclass
 class Results:
-    """What was measured so far; saved after every network, so that an interrupted run is not lost."""
+    """The results so far; saved after every network, so that an interrupted run is not lost."""
 
     config: dict[str, Any]
     usual: list[Measured] = field(default_factory=list)
@@ -144,7 +144,7 @@ class Results:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Everything that was asked for; saved and returned."""
+    """Run the requested measurements; save and return the results."""
     RESULTS.mkdir(exist_ok=True)
     packages = ("onnx", "torch", "torchvision")
     results = Results(report.setup(packages, rounds=options.rounds, loads=options.loads, clock=options.clock))
@@ -233,7 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parser().parse_args(arguments)
         if options.clock == "cpu":
-            options.threads = [1]  # what threads gain is not seen in the time that all of them took together
+            options.threads = [1]  # CPU time is the sum over all threads, so it cannot show a speed-up
         result = run(options)
     except FastcamError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -1,9 +1,9 @@
-"""Time per explained frame beside other packages: the same network, machine, run and single thread.
+"""Time per explained frame, compared with other packages: same network, machine and run, one thread.
 
     python -m benchmarks.peers --rounds 20
 
 A frame is explained when its class and its map are known. Each round runs every method once, on a picture
-that is preprocessed already. Methods of openvino_xai run in a process of their own, in the same rounds.
+that is preprocessed already. Methods of openvino_xai run in their own process, in the same rounds.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Entry:
     computed_at: str
     """Where the map's detail comes from: all `scales`, the `last` feature map, the input's `pixels`."""
     returned: str
-    """The size of the map as it is handed out."""
+    """The size of the returned map."""
     contender: Contender
 
 
@@ -85,7 +85,7 @@ def torch_entries(name: str, clock: str) -> Iterator[Entry]:
 
 
 def openvino_entries(worker: Worker) -> Iterator[Entry]:
-    """What the worker offers, the network without a map first."""
+    """The methods of the worker, the network without a map first."""
     for method, shape in worker.shapes.items():
         contender = Contender(f"openvino {method}", lambda method=method: worker.time_ms(method))  # type: ignore[misc]
         if method == "plain":
@@ -95,10 +95,10 @@ def openvino_entries(worker: Worker) -> Iterator[Entry]:
 
 
 def check_hooks(name: str, files: Files) -> None:
-    """Our map and the one by hooks in torch are the same, or it is no comparison.
+    """Check that our map equals the one by torch hooks; otherwise the comparison would be unfair.
 
     Raises:
-        RuntimeError: They are not.
+        RuntimeError: They differ.
     """
     picture = noise_picture()
     session = open_form(files, STANDARD, 1)
@@ -132,9 +132,9 @@ def measure_network(name: str, options: argparse.Namespace) -> tuple[dict[str, A
 
 
 def _rows(engines: Sequence[Sequence[Entry]]) -> list[dict[str, Any]]:
-    """Each method's time, its ratio to our map, and its cost beyond the same engine without a map.
+    """Each method's time, its ratio to our map, and its cost compared with the same engine without a map.
 
-    Ours is that of the ordinary file, not of one prepared for this machine.
+    Our map is that of the ordinary file, not of a prepared one.
     """
     best = [entry for entry in engines[0] if entry.method in ("SMOE", "SMOE, compiled kernels")][-1]
     rows = []
@@ -170,7 +170,7 @@ def text(networks: Sequence[dict[str, Any]]) -> str:
 
 
 def one_thread() -> None:
-    """Hold torch, OpenCV and, where threadpoolctl came with a peer, numpy's linear algebra to one thread."""
+    """Limit torch, OpenCV and, if threadpoolctl is installed, numpy's linear algebra to one thread."""
     torch.set_num_threads(1)
     cv2.setNumThreads(1)
     with suppress(ImportError):

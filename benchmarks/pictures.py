@@ -1,4 +1,4 @@
-"""Pictures to run networks on: real photos where they lie beside the checkout, else painted ones."""
+"""Pictures to run networks on: real photos if they are beside the checkout, else synthetic ones."""
 
 from __future__ import annotations
 

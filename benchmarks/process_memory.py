@@ -1,6 +1,6 @@
 """This process's resident memory and its peak, from Linux's /proc.
 
-`getrusage` would not do: its peak is inherited from the process that started this one.
+Not `getrusage`: its peak is inherited from the parent process.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ _PROCESS = Path("/proc/self")
 
 
 def memory_bytes() -> int:
-    """What is resident now."""
+    """The current resident memory."""
     return _status("VmRSS")
 
 
 def peak_bytes() -> int:
-    """The most that was resident since the process began, or since `reset_peak`."""
+    """The peak resident memory since the process began, or since `reset_peak`."""
     return _status("VmHWM")
 
 
 def reset_peak() -> None:
-    """Let the peak begin anew; where the system forbids it, the peak counts from the process's start."""
+    """Reset the peak; if the system forbids it, the peak counts from the start of the process."""
     with suppress(OSError):
         (_PROCESS / "clear_refs").write_text("5")
 

@@ -1,4 +1,4 @@
-"""What every benchmark shares at its end: the machine it ran on, and the files that it leaves."""
+"""The parts that all benchmarks share: the description of the machine, and the result files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .rounds import Contender
 
 
 def setup(packages: Sequence[str] = (), **options: Any) -> dict[str, Any]:
-    """The machine, the versions (of `packages`, too) and the options: all that is needed to repeat a run."""
+    """The machine, the versions (also of `packages`) and the options: all that is needed to repeat a run."""
     return {
         "cpu": system.cpu_name(),
         "cores": os.cpu_count(),

@@ -1,4 +1,4 @@
-"""Timing in rounds: every contender once per round, so that a drift of the machine is everybody's drift."""
+"""Timing in rounds: every contender runs once per round, so that drift of the machine affects all alike."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from fastcam_runtime.measure import paired as bench
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
-"""`cpu` counts the process's own processor time: for one thread on a machine that others use as well."""
+"""`cpu` is the CPU time of the process: for one thread on a shared machine."""
 
 
 @dataclass
 class Contender:
-    """Something that is timed against others: `time_ms` does the work once and says how long it took."""
+    """Something that is timed against others: `time_ms` does the work once and returns the time."""
 
     name: str
     time_ms: Callable[[], float]
@@ -46,12 +46,13 @@ def measure(
 ) -> None:
     """Run every contender once per round and keep its times; the warm-up rounds do not count.
 
-    The order is reversed from round to round, and turned every second one: nobody always follows the same.
+    The order is reversed from round to round, and rotated every second one, so that no contender always
+    follows the same one.
 
     Args:
         contenders: Their earlier samples are dropped.
-        rounds: How many count.
-        warm_up: How many are run before those.
+        rounds: The number of counted rounds.
+        warm_up: The number of rounds before those.
         pause: Seconds to wait before each run. onnxruntime's pools spin on for a while after a run; with
             several threads they would take cores from the next contender.
         progress: Called with the number of each finished round.
@@ -80,7 +81,7 @@ def summary(contender: Contender) -> dict[str, float]:
 def difference(
     reference: Contender, contender: Contender, *, whole: Contender | None = None
 ) -> dict[str, Any]:
-    """What `contender` takes beyond `reference`, from the differences within each round.
+    """The extra time of `contender` over `reference`, from the differences within each round.
 
     Returns:
         `median_ms` and the same in `percent` of the median of `whole` (by default the reference); the

@@ -1,11 +1,10 @@
-"""Does the loop survive a camera that goes away? `python -m benchmarks.rtsp_cuts [--cuts N] [--json FILE]`.
+"""Does the loop survive a lost camera? `python -m benchmarks.rtsp_cuts [--cuts N] [--json FILE]`.
 
 A real RTSP server (GStreamer's, `rtsp_server.py`) is killed and started again while the whole loop reads its
-stream; every 20th time it is frozen instead until the loop has given it up. The time of a recovery runs from
-the moment at which the server answers again to the next picture of the reopened stream. It may take 10
-seconds (99 of 100 times), memory may grow by less than 5 MB after the first 20 cuts, and the number of open
-files by none.
-The figures so far are written to the file of `--json` after every cut.
+stream; every 20th time it is frozen instead, until the loop gives it up. The recovery time runs from the
+moment when the server answers again to the next picture of the reopened stream. The limits: 10 seconds for 99
+% of the recoveries, less than 5 MB of memory growth after the first 20 cuts, and no more open files than
+before. The figures so far are written to the file of `--json` after every cut.
 """
 
 from __future__ import annotations
@@ -56,14 +55,14 @@ def find_python() -> str | None:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody uses."""
+    """A free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 class RtspServer:
-    """The server as a process, with the next one waiting, so that its own start takes no time.
+    """The server as a process, with the next process already started, so that a restart takes no time.
 
     Args:
         python: The Python that runs it.
@@ -88,16 +87,16 @@ class RtspServer:
         self._next = self._prepare()
 
     def kill(self) -> None:
-        """End it at once, as a power cut does."""
+        """Kill it, like a power cut."""
         self._running.kill()
         self._running.communicate()
 
     def freeze(self) -> None:
-        """Stop it, with its connections open."""
+        """Suspend it, with its connections open."""
         self._running.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Resume it."""
         self._running.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
@@ -164,7 +163,7 @@ def cut_and_wait(server: RtspServer, source: Source, arrivals: Arrivals, *, free
         server.start()
         back = time.monotonic()
     came = arrivals.wait_after(back)
-    # Pictures of the old connection that were on their way do not count.
+    # Buffered pictures of the old connection do not count.
     while came is not None and source.reconnects == before and came - back < _GIVE_UP:
         came = arrivals.wait_after(came)
     if came is None or source.reconnects == before:

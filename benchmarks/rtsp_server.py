@@ -1,7 +1,7 @@
 """An RTSP server with a test picture in H.264, by GStreamer: `python3 rtsp_server.py PORT [WIDTHxHEIGHT]`.
 
-It needs Python's GStreamer, which is a package of the system (Debian: python3-gi, gir1.2-gst-rtsp-server-1.0,
-gstreamer1.0-plugins-base, -good and -ugly), so it is a program of its own and imports nothing of fastcam. It
+It needs Python's GStreamer, which is a system package (Debian: python3-gi, gir1.2-gst-rtsp-server-1.0,
+gstreamer1.0-plugins-base, -good and -ugly), so it is a separate program and imports nothing from fastcam. It
 prints `waiting`, listens after a line on its standard input, and prints `ready`.
 """
 

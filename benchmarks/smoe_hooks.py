@@ -1,4 +1,4 @@
-"""SMOE Scale the way it is usually added to a torch model: forward hooks, maps combined in Python."""
+"""SMOE Scale as it is usually added to a torch model: forward hooks, with the maps combined in Python."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class HookedSmoe:
         return scores, total / sum(WEIGHTS)
 
     def _hook(self, _: torch.nn.Module, __: Any, x: torch.Tensor) -> None:
-        """Statistic and normalisation at once: later layers may change the tensor in place."""
+        """Compute statistic and normalisation in the hook: later layers may change the tensor in place."""
         y = x + self._epsilon
         mean = y.mean(dim=1)
         s = mean * (torch.log2(mean) - torch.log2(y).mean(dim=1))

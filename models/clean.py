@@ -1,4 +1,4 @@
-"""From what torch's exporter hands over to the file that is shipped: named, half the size, free of debris."""
+"""From the result of torch's exporter to the shipped file: named nodes, half the size, no debug data."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import onnx
 import onnx_ir as ir
 
 OPSET = 17
-"""Every operator left after `use_global_pool` is defined alike in 17 and in the exporter's 18."""
+"""Every operator left after `use_global_pool` has the same definition in 17 and in the exporter's 18."""
 
 IR_VERSION = 8
-"""The one that came with opset 17; the exporter's own is refused by older runtimes."""
+"""The IR version of opset 17; older runtimes refuse the exporter's own."""
 
 PRODUCER = "fastcam_models"
 
@@ -35,7 +35,7 @@ def clean(model: ir.Model, metadata: Mapping[str, str], half: bool) -> onnx.Mode
 def use_global_pool(graph: ir.Graph) -> None:
     """Write the mean over the picture as GlobalAveragePool and Flatten.
 
-    The exporter's ReduceMean changed its form in opset 18, and its Reshape spells out the channel count.
+    The definition of ReduceMean changed in opset 18, and the exporter's Reshape hard-codes the channel count.
     """
     mean = next(node for node in graph if node.op_type == "ReduceMean")
     (reshape,) = mean.outputs[0].consumers()
@@ -63,7 +63,7 @@ def name_after_modules(graph: ir.Graph) -> None:
 
 
 def strip(model: ir.Model) -> None:
-    """Take out everything that only tells how and where the file was made."""
+    """Remove everything that only says how and where the file was made."""
     graph = model.graph
     for name in [name for name, value in graph.initializers.items() if not value.uses()]:
         del graph.initializers[name]
@@ -100,7 +100,7 @@ def store_half(graph: ir.Graph) -> None:
 
 
 def declare_opset(model: ir.Model) -> None:
-    """Declare `OPSET`, after making sure that this changes the meaning of no node."""
+    """Declare `OPSET`, after checking that this does not change the meaning of any node."""
     written_for = model.opset_imports[""]
     for op_type in {node.op_type for node in model.graph}:
         versions = {onnx.defs.get_schema(op_type, v).since_version for v in (OPSET, written_for)}

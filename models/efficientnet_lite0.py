@@ -1,11 +1,11 @@
-"""EfficientNet-Lite0: EfficientNet-B0 without squeeze-and-excitation, with ReLU6 for swish. At 224²."""
+"""EfficientNet-Lite0: EfficientNet-B0 without squeeze-and-excitation, ReLU6 instead of swish, at 224²."""
 
 from __future__ import annotations
 
 from fastcam_models.inverted_residual import Classifier, ConvNorm, InvertedResidual, same
 
 EPSILON = 1e-3
-"""Of the batch norms, as in the TensorFlow original."""
+"""ε of the batch norms, as in the TensorFlow original."""
 
 STAGES = (
     # blocks, channels, kernel, stride of the first, expansion

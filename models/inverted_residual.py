@@ -1,4 +1,4 @@
-"""The block that EfficientNet-Lite0 and MobileNetV2 are both made of: expand, filter per channel, project."""
+"""The block of EfficientNet-Lite0 and MobileNetV2: expand, filter per channel, project."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Padding = tuple[int, int, int, int]
 
 
 def symmetric(kernel: int) -> Padding:
-    """Half the kernel on every side, whatever the stride: PyTorch's habit."""
+    """Half the kernel on every side, for any stride, as in PyTorch."""
     half = kernel // 2
     return (half, half, half, half)
 
 
 def same(kernel: int, stride: int) -> Padding:
-    """TensorFlow's `SAME` for a size that the stride divides: an odd zero goes right and to the bottom."""
+    """TensorFlow's `SAME` for a size divisible by the stride: an odd zero is added right and bottom."""
     total = kernel - stride
     before, after = total // 2, total - total // 2
     return (before, after, before, after)
 
 
 class ConvNorm(nn.Module):  # type: ignore[misc]
-    """Convolution, batch norm and, where `activate`, ReLU6."""
+    """Convolution, batch norm and, with `activate`, ReLU6."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class ConvNorm(nn.Module):  # type: ignore[misc]
         return self.act(self.norm(self.conv(self.pad(x))))
 
     def fold(self) -> None:
-        """Multiply the batch norm into the convolution, in float64: rounded once, alike on every machine."""
+        """Fold the batch norm into the convolution, in float64: rounded once, so equal on every machine."""
         norm, conv = self.norm, self.conv
         scale = norm.weight.double() / torch.sqrt(norm.running_var.double() + norm.eps)
         weight = conv.weight.double() * scale[:, None, None, None]
@@ -60,7 +60,7 @@ class ConvNorm(nn.Module):  # type: ignore[misc]
 
 
 class InvertedResidual(nn.Module):  # type: ignore[misc]
-    """1×1 expansion (not at ratio 1), k×k depthwise, linear 1×1 projection; a shortcut where shapes agree."""
+    """1×1 expansion (not at ratio 1), k×k depthwise, linear 1×1 projection; a shortcut if shapes match."""
 
     def __init__(
         self,
@@ -108,11 +108,11 @@ class Classifier(nn.Module):  # type: ignore[misc]
         return self.classifier(self.flatten(self.pool(features)))
 
     def load(self, checkpoint: Mapping[str, Tensor]) -> None:
-        """Take the tensors of `checkpoint`, whatever their names, in its order: the order of computation.
+        """Load the tensors of `checkpoint` in their order, which is the order of computation, not by name.
 
         Raises:
-            ValueError: A tensor is of another kind than the one in its place here (weight, bias, …).
-            RuntimeError: It has another shape.
+            ValueError: A tensor is of another kind (weight, bias, …) than the one at its position here.
+            RuntimeError: A tensor has another shape.
         """
         for ours, theirs in zip_longest(self.state_dict(), checkpoint, fillvalue="nothing"):
             if ours.rpartition(".")[2] != theirs.rpartition(".")[2]:
@@ -120,7 +120,7 @@ class Classifier(nn.Module):  # type: ignore[misc]
         self.load_state_dict(dict(zip(self.state_dict(), checkpoint.values(), strict=True)))
 
     def fold(self) -> None:
-        """Fold every batch norm; the logits stay what they were, up to float32 rounding."""
+        """Fold every batch norm; the logits stay the same, up to float32 rounding."""
         for module in list(self.modules()):
             if isinstance(module, ConvNorm):
                 module.fold()

@@ -61,15 +61,15 @@ def _inputs(methods: Sequence[str], shares: Sequence[tuple[str, float]], seed: i
         for method in methods:
             yield Cell("input", method, mode, share, seed)
         if protocol.SMOOTHGRAD not in methods:
-            # What is removed at random is what random pixels keep of the rest.
+            # For random pixels, ROAR of a share is the same as KAR of the rest.
             yield Cell("input", protocol.RANDOM, "KAR", share if mode == "KAR" else round(1 - share, 2), seed)
 
 
 class Results:
-    """The finished cells in a file, one line of JSON each; a run that was stopped goes on where it was.
+    """The finished cells in a file, one line of JSON each; a stopped run can be continued.
 
     Args:
-        path: The file; it need not be there yet.
+        path: The file; it may not exist yet.
     """
 
     def __init__(self, path: Path) -> None:
@@ -77,11 +77,11 @@ class Results:
         self._lines = read_results(path) if path.exists() else []
 
     def accuracy(self, cell: Cell) -> float | None:
-        """The cell's accuracy; None where it was not run under this version of the plan."""
+        """The cell's accuracy; None if it was not run under this version of the plan."""
         return next((line["accuracy"] for line in self._lines if _is(line, cell)), None)
 
     def add(self, cell: Cell, accuracy: float, **more: Any) -> None:
-        """Keep a result, on disk at once."""
+        """Add a result and write it to disk immediately."""
         line = {"protocol": protocol.VERSION, **asdict(cell), "accuracy": accuracy, **more}
         self._lines.append(line)
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ class Results:
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file of results; a last line that was cut off is passed over."""
+    """The lines of a file of results; an incomplete last line is ignored."""
     lines = []
     for text in path.read_text(encoding="utf-8").splitlines():
         try:

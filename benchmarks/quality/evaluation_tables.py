@@ -1,4 +1,4 @@
-"""What `fastcam evaluate` found on the shipped network, as text of docs/quality.md."""
+"""The results of `fastcam evaluate` on the shipped network, as text of docs/quality.md."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _objects(folder: Path) -> str:
         if "pointing" in values
     ]
     text = paragraph(
-        f"Marked objects of {content['evaluated']} photos of coco80.zip, any object counts "
+        f"Annotated objects of {content['evaluated']} photos of coco80.zip; any object counts "
         "(`fastcam evaluate models/efficientnet-lite0.onnx coco/photos --boxes coco/instances.json --count "
         "16`)."
     )
@@ -72,8 +72,8 @@ def _flicker(folder: Path) -> str:
     ]
     frames = next(iter(content["flicker"].values()))["frames"]
     text = paragraph(
-        f"Change per frame of cars.mp4, in percent of the map's own deviation ({frames} frames), and the "
-        "correlation of the smoothed map with the plain one. Smoothing of 0.7 is the default of `fastcam "
+        f"Change per frame of cars.mp4, in percent of the map's standard deviation ({frames} frames), and "
+        "the correlation of the smoothed map with the plain one. Smoothing of 0.7 is the default of `fastcam "
         "run` for videos and cameras."
     )
     return f"{text}\n\n{markdown_table(['map', 'plain', 'smoothed 0.7', 'correlation'], rows)}"

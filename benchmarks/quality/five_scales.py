@@ -1,4 +1,4 @@
-"""The network of the retraining experiments: a small ResNet whose five scales can be cut apart."""
+"""The network of the retraining experiments: a small ResNet that can be split after each scale."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .protocol import WIDTHS
 
 
 def five_scales(classes: int, widths: Sequence[int] = WIDTHS) -> nn.Sequential:
-    """Five scales, each half the size of the one before, and a linear head; `behind(net, k)` cuts it."""
+    """Five scales, each half the size of the previous one, and a linear head; `behind(net, k)` splits it."""
     scales: list[nn.Module] = [_plain(3, widths[0], 1), _plain(widths[0], widths[1], 2)]
     scales += [_Residual(before, after) for before, after in pairwise(widths[1:])]
     head = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(widths[-1], classes))

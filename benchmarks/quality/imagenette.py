@@ -1,4 +1,4 @@
-"""The photos of the retraining experiments, read from the archive once and kept as arrays."""
+"""The photos of the retraining experiments, read from the archive once and cached as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our maps of a network, every variant from a file of its own, and the candidates made of their parts."""
+"""Our maps of a network, each variant from its own file, and the candidates computed from their parts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class OurMaps:
         }
 
     def _mean(self, scales: list[Map], size: tuple[int, ...]) -> Map:
-        """The weighted mean of the scales' maps, enlarged as the graph does it."""
+        """The weighted mean of the scales' maps, upsampled as in the graph."""
         large = [cv2.resize(scale, size[::-1], interpolation=cv2.INTER_LINEAR) for scale in scales]
         return np.asarray(np.average(large, axis=0, weights=self._weights), np.float32)
 

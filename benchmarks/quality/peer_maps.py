@@ -40,7 +40,7 @@ class PeerMaps:
         self._network = make()
         for part in self._network.modules():
             if hasattr(part, "inplace"):
-                part.inplace = False  # Guided Backprop hooks every ReLU, which it cannot in place
+                part.inplace = False  # Guided Backprop cannot hook an in-place ReLU
         self._last: list[torch.Tensor] = []
         last = layers(self._network)[-1]
         last.register_forward_hook(lambda _module, _inputs, output: self._last.append(output))
@@ -77,7 +77,7 @@ class PeerMaps:
         }  # fmt: skip
         found = {}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about hooks that captum sets and removes
+            warnings.simplefilter("ignore")  # captum's, about its own hooks
             for name, call in calls.items():
                 values = call(picture.clone().requires_grad_())
                 found[name] = values.detach().abs().sum(1)[0].numpy()

@@ -14,14 +14,14 @@ from .cells import read_results
 REFERENCE = Path(__file__).parents[1] / "reference" / "quality"
 STUDY, RETRAIN = "study.json", "retrain.jsonl"
 EVALUATIONS = ("lite0-imagenet.json", "lite0-gradcampp.json", "lite0-coco.json")
-"""What `fastcam evaluate` wrote, without the figures of single pictures."""
+"""The results of `fastcam evaluate`, without the figures of single pictures."""
 
 Scores = Mapping[str, Mapping[str, list[float]]]
 """The study: by network and map, the score of every picture, in the order of the plan."""
 
 
 def accept(results: Path, reference: Path = REFERENCE) -> None:
-    """Make what a folder holds the reference; what it does not hold stays as it was."""
+    """Make the results in a folder the reference; others are not changed."""
     reference.mkdir(parents=True, exist_ok=True)
     if (results / "study.jsonl").exists():
         text = json.dumps(_condensed(results / "study.jsonl"), ensure_ascii=False)
@@ -37,7 +37,7 @@ def accept(results: Path, reference: Path = REFERENCE) -> None:
 
 
 def study(reference: Path = REFERENCE) -> Scores:
-    """The scores of the study; empty where none was accepted."""
+    """The scores of the study; empty if none was accepted."""
     path = reference / STUDY
     found: Scores = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found
@@ -51,7 +51,7 @@ def retraining(reference: Path = REFERENCE) -> list[dict[str, Any]]:
 
 
 def evaluation(name: str, reference: Path = REFERENCE) -> dict[str, Any] | None:
-    """One of `EVALUATIONS`; None where it was not accepted."""
+    """One of `EVALUATIONS`; None if it was not accepted."""
     path = reference / name
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 

@@ -30,13 +30,13 @@ PLOTTED = (
 
 _HEAD = (
     "This page is written by `python -m benchmarks.quality.report` from the results in "
-    "[benchmarks/reference/quality](../benchmarks/reference/quality). The plans of both experiments stand in "
+    "[benchmarks/reference/quality](../benchmarks/reference/quality). The plans of both experiments are in "
     "[study_plan.py](../benchmarks/quality/study_plan.py) and "
     "[protocol.py](../benchmarks/quality/protocol.py); they were written before the first run. "
     "`fastcam evaluate MODEL PICTURES` measures the same on your file and your pictures.",
-    "What the figures do not say: `saliency_map` follows edges in part, so do not use it to check whether a "
-    "network has learnt. The photos of the mobile networks are probably among their training images. A map "
-    "shows what the network needs, not whether the network is right.",
+    "Limits: `saliency_map` partly follows edges, so do not use it to check whether a network has learnt. "
+    "The photos of the mobile networks are probably among their training images. A map shows what the "
+    "network needs, not whether the network is right.",
 )
 
 
@@ -70,7 +70,7 @@ def plot_name(network: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.quality.report", description=__doc__.partition("\n")[0])
-    parser.add_argument("--accept", type=Path, metavar="FOLDER", help="take the results in FOLDER over")
+    parser.add_argument("--accept", type=Path, metavar="FOLDER", help="accept the results in FOLDER")
     options = parser.parse_args(arguments)
     if options.accept is not None:
         reference.accept(options.accept)

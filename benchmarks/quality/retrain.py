@@ -1,8 +1,8 @@
-"""The paper's two experiments with retraining, at the size that fits here; the plan is in `protocol`.
+"""The paper's two experiments with retraining, at a small size; the plan is in `protocol`.
 
     python -m benchmarks.quality.retrain --hours 2
 
-Every finished cell is a line of JSON in the results' file. A run that is stopped goes on with the next cell.
+Every finished cell is a line of JSON in the results' file. A stopped run continues with the next cell.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .training import accuracy, train
 
 
 class Experiment:
-    """The photos, and for every seed the network that was trained on them whole.
+    """The photos, and for every seed the network that was trained on whole photos.
 
     Args:
         training: Photos to train on.
@@ -45,7 +45,7 @@ class Experiment:
         self._classes = int(training.labels.max()) + 1
 
     def run(self, cell: Cell) -> float:
-        """The accuracy of the network that a cell asks for."""
+        """The accuracy of the network of a cell."""
         if cell.experiment == WHOLE:
             return self._accuracy(self.base(cell.seed), self._tensors["val"])
         return self._layer(cell) if cell.experiment == "layer" else self._input(cell)
@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="benchmarks.quality.retrain", description=__doc__.partition("\n")[0]
     )
-    parser.add_argument("--hours", type=float, default=2, help="no cell is begun after this time (2)")
+    parser.add_argument("--hours", type=float, default=2, help="start no cell after this time (2)")
     parser.add_argument("--data", type=Path, default=ARCHIVE, metavar="ZIP", help="Imagenette at 64×64")
     parser.add_argument("--folder", type=Path, default=RESULTS / "retrain", help="networks, maps and results")
     parser.add_argument("--threads", type=int, default=1)

@@ -32,8 +32,8 @@ def retrain_section(lines: Sequence[Line]) -> str:
     head = paragraph(
         f"Imagenette at 64×64, a small ResNet of five scales trained from scratch in {protocol.EPOCHS} "
         f"epochs: {', '.join(f'{100 * one:.1f} %' for one in whole)} of the whole validation photos. "
-        f"Run so far: {len(lines)} of {every} cells, seed {_listed(seeds)}. The rest is not run yet; the "
-        "command goes on where it stopped."
+        f"Run so far: {len(lines)} of {every} cells, seed {_listed(seeds)}. The command continues with the "
+        "remaining cells."
     )
     parts = [f"## The paper's experiments, at a small size\n\nMade by `{COMMAND}`.\n\n{head}"]
     parts += [part for seed in seeds for part in (_layers(lines, seed), _inputs(lines, seed)) if part]
@@ -97,7 +97,7 @@ def _inputs(lines: Sequence[Line], seed: int) -> str:
     found = _accuracies(lines, "input", seed)
     if not found:
         return ""
-    for share in protocol.SHARES:  # what random pixels keep is what is left when the rest is removed
+    for share in protocol.SHARES:  # for random pixels, KAR of a share is ROAR of the rest
         value = found.get((protocol.RANDOM, "KAR", round(1 - share, 2)))
         if value is not None:
             found.setdefault((protocol.RANDOM, "ROAR", share), value)

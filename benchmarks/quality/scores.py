@@ -11,7 +11,7 @@ QUARTERS = (0.25, 0.5, 0.75)
 def difference_score(
     kar: Sequence[float], roar: Sequence[float], random_kar: Sequence[float], random_roar: Sequence[float]
 ) -> float:
-    """D: how much more KAR keeps, and ROAR takes, than a random map; accuracies are 0…1."""
+    """D: how much more accuracy KAR keeps, and ROAR removes, than a random map; accuracies are 0…1."""
     taken = sum(z - r for r, z in zip(roar, random_roar, strict=True))
     kept = sum(k - z for k, z in zip(kar, random_kar, strict=True))
     return taken + kept
@@ -20,7 +20,7 @@ def difference_score(
 def information_score(
     kar: Sequence[float], roar: Sequence[float], random_kar: Sequence[float], random_roar: Sequence[float]
 ) -> float:
-    """I: the same as gains of information. The paper prints log2, its table follows with the natural log."""
+    """I: the same as information gains. The paper's formula has log2, its table the natural logarithm."""
     taken = sum(-r * math.log(r / z) for r, z in zip(roar, random_roar, strict=True))
     kept = sum(-z * math.log(z / k) for k, z in zip(kar, random_kar, strict=True))
     return taken + kept

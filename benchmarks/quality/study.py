@@ -1,8 +1,8 @@
-"""How well maps know what a network needs: ours, candidates, other packages' and controls. See `study_plan`.
+"""How well maps predict what a network needs: ours, candidates, other packages', controls. See `study_plan`.
 
     python -m benchmarks.quality.study --pictures 60 --hours 1
 
-Every picture and network is a line of JSON in the results' file; a run that was stopped goes on.
+Every picture and network is a line of JSON in the results' file; a stopped run can be continued.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def pictures(archive: Path, inside: str, most: int) -> Iterator[tuple[str, NDArr
 
 
 def run(networks: Sequence[Studied], data: Path, most: int, results: Path, seconds: float) -> int:
-    """Judge what is missing until the time is up, picture by picture on all networks in turn."""
+    """Run the missing measurements until the time is up, picture by picture on all networks in turn."""
     done = set()
     if results.exists():
         lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=RESULTS / "quality", help="for the results")
     parser.add_argument("--resnet", type=Path, help="base-0.pt of the retraining, for the small ResNet")
     parser.add_argument("--pictures", type=int, default=200, metavar="N", help="per network, at most (200)")
-    parser.add_argument("--hours", type=float, default=2, help="no picture is begun after this time (2)")
+    parser.add_argument("--hours", type=float, default=2, help="start no picture after this time (2)")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)

@@ -31,16 +31,16 @@ def study_section(scores: Scores) -> str:
     images = "\n".join(f"![{network}](quality-{network.lower().replace(' ', '-')}.svg)" for network in scores)
     intro = paragraph(
         f"Insertion minus deletion (higher is better), mean over the pictures ({counts}); in brackets the "
-        "95 % interval of the difference to `saliency_map`, picture by picture. An interval that holds 0 "
-        "shows no difference. Class maps are those of the predicted class. Guided Backprop is the plain "
-        "gradient on the mobile networks: captum hooks no ReLU6."
+        "95 % interval of the paired difference to `saliency_map`. An interval that includes 0 shows no "
+        "difference. Class maps are those of the predicted class. Guided Backprop is the plain gradient on "
+        "the mobile networks, because captum does not hook ReLU6."
     )
     table = markdown_table(["map", *scores], rows)
     return f"## What the network needs\n\nMade by `{COMMAND}`.\n\n{intro}\n\n{table}\n\n{images}"
 
 
 def candidate_section(scores: Scores) -> str:
-    """What was tried for a better map: the best on the even pictures, and whether the odd ones confirm it."""
+    """The candidates for a better map: the best on the even pictures, and whether the odd ones confirm it."""
     if not scores:
         return ""
     rows: list[list[str]] = []
@@ -61,15 +61,15 @@ def candidate_section(scores: Scores) -> str:
             pairs = zip(gains[name], checks[name], strict=True)
             rows.append([name, old, *(f"{_number(gain.mean)} / {_interval(check)}" for gain, check in pairs)])
     fewest = min(len(one["saliency_map"]) // 2 for one in scores.values())
-    few = f"With {fewest} pictures in a half nothing is adopted yet. " if fewest < ENOUGH else ""
+    few = f"With only {fewest} pictures per half, nothing is adopted yet. " if fewest < ENOUGH else ""
     text = paragraph(
         "The difference to the map that a candidate would replace: its mean on the even pictures, and its "
         "95 % interval on the odd ones. The candidate with the highest mean over the networks on the even "
         "pictures is selected; the odd ones confirm it if the interval excludes zero on at least two "
-        f"networks and it is worse on none. {' '.join(verdicts)} {few}Fixed after the first results were "
-        f"seen: that the mean over the networks selects, and that a half needs {ENOUGH} pictures. Not "
-        "measured: weights for three, four and six scales, as all networks here have five; and the flicker "
-        "of the first scale."
+        f"networks and it is worse on none. {' '.join(verdicts)} {few}Two rules were fixed only after the "
+        f"first results: the mean over the networks selects, and a half needs {ENOUGH} pictures. Not "
+        "measured: weights for three, four and six scales, because all networks here have five; and the "
+        "flicker of the first scale."
     )
     return f"## A better map?\n\n{text}\n\n{markdown_table(['candidate', 'instead of', *scores], rows)}"
 

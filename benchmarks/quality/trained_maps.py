@@ -1,4 +1,4 @@
-"""Maps of a network that was trained here, as the exported file computes them, ranked and kept on disk."""
+"""Maps of a network of the experiment, computed by the exported file, ranked and cached on disk."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class TrainedMaps:
     Args:
         network: Trained, in evaluation mode.
         pictures: N×H×W×3 uint8 RGB.
-        tensors: The same as the network takes them, N×3×H×W.
-        folder: Where the maps are kept, so that a run that was stopped need not compute them again.
-        seed: Of the random maps and of SmoothGrad's noise.
+        tensors: The same as network inputs, N×3×H×W.
+        folder: The cache of the maps, so that a continued run need not compute them again.
+        seed: The seed of the random maps and of SmoothGrad's noise.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class TrainedMaps:
 
 
 def _save(place: Path, ranks: Ranks) -> None:
-    """Whole or not at all: a run may be stopped at any time."""
+    """Write atomically: a run may be stopped at any time."""
     place.parent.mkdir(parents=True, exist_ok=True)
     partial = place.with_suffix(".partial.npy")
     np.save(partial, ranks)

@@ -19,7 +19,7 @@ Batch = Callable[[NDArray[np.int64]], torch.Tensor]
 def train(
     network: nn.Module, inputs: Batch, labels: NDArray[np.int64], *, epochs: int, peak: float, seed: int
 ) -> None:
-    """Train in place, and leave the network ready for use."""
+    """Train in place, and leave the network in evaluation mode."""
     random = np.random.default_rng(seed)
     steps = epochs * -(-len(labels) // protocol.BATCH)
     optimizer = torch.optim.SGD(
@@ -45,7 +45,7 @@ def train(
 
 
 def accuracy(network: nn.Module, inputs: Batch, labels: NDArray[np.int64]) -> float:
-    """The share of photos whose class the network tells."""
+    """The share of photos that the network classifies correctly."""
     right = 0
     with torch.no_grad():
         for chosen in np.array_split(np.arange(len(labels)), max(1, len(labels) // 256)):
