@@ -91,7 +91,7 @@ def test_what_was_not_measured_to_the_end_is_not_accepted(tmp_path: Path) -> Non
         (tmp_path / f"{part}.json").write_text((REFERENCE / f"{part}.json").read_text())
     overhead = json.loads((tmp_path / "overhead.json").read_text())
     (tmp_path / "overhead.json").write_text(json.dumps({**overhead, "complete": False}))
-    with pytest.raises(FastcamError, match="not measured to the end"):
+    with pytest.raises(FastcamError, match="not measured completely"):
         accept(tmp_path, tmp_path / "reference")
     assert not (tmp_path / "reference").exists()
 

@@ -36,7 +36,7 @@ def test_a_candidate_that_is_better_on_two_networks_is_confirmed(tmp_path: Path)
     text = " ".join(page(tmp_path / "reference").split())
     assert "Selected: rank average; the odd pictures confirm it." in text
     assert "No candidate is better than saliency_map on the even pictures." in text
-    assert "With 10 pictures in a half nothing is adopted yet." in text
+    assert "With only 10 pictures per half, nothing is adopted yet." in text
     assert reference.study(tmp_path / "reference")["A"]["rank average"][:3] == pytest.approx(
         [0.4, 0.41, 0.42]
     )
