@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from pathlib import Path
 
 import onnx
 from fastcam_runtime.errors import ModelError
+from fastcam_runtime.model.external_weights import check_numbers, place_of
 from fastcam_runtime.model.file import read_model
 
 from ..errors import LoadError
+from .bounds import bits_of
 from .messages import external_tensors
 from .source import opset_of
 
@@ -40,20 +43,25 @@ def external_files(proto: onnx.ModelProto) -> dict[str, int]:
     """The external data files that hold the weights, each with the least size it must have.
 
     Raises:
-        LoadError: A weight does not name its file.
+        LoadError: A weight does not name its file, or its place in it is below zero.
     """
     files: dict[str, int] = {}
     for tensor in external_tensors(proto):
         entry = {e.key: e.value for e in tensor.external_data}
         try:
             location = entry["location"]
-            end = int(entry.get("offset", 0)) + int(entry.get("length", 0))
+            offset, length = int(entry.get("offset", 0)), int(entry.get("length", 0))
             if not isinstance(location, str):
                 raise ValueError("not UTF-8")
         except (KeyError, ValueError):
             listed = ", ".join(f"{key} {value!r}" for key, value in entry.items()) or "nothing"
             raise LoadError(f"the weights of '{tensor.name}' cannot be found with {listed}") from None
-        files[location] = max(files.get(location, 0), end)
+        try:
+            check_numbers(tensor.name, entry)
+        except ModelError as error:
+            raise LoadError(str(error)) from None
+        needed = (math.prod(tensor.dims) * bits_of(tensor) + 7) // 8
+        files[location] = max(files.get(location, 0), offset + max(length, needed))
     return files
 
 
@@ -63,7 +71,10 @@ def _check_external_data(proto: onnx.ModelProto, path: Path) -> None:
     except LoadError as error:
         raise LoadError(f"{path}: {error}") from None
     for location, size in files.items():
-        file = path.parent / location
+        try:
+            file = place_of(path, location)
+        except ModelError as error:
+            raise LoadError(str(error)) from None
         if not file.is_file():
             raise LoadError(f"{path} keeps weights in {location}, which is not beside it")
         if file.stat().st_size < size:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from ..errors import GraftError
 from ..load.messages import external_tensors
 from ..load.onnx_file import external_files
 from .interruption import temporary_folder, undisturbed
+from .leftovers import PREFIX, announce, claimed, remove_leftovers, sync
 from .streaming import write_model
 
 SUFFIX = ".onnx"
@@ -51,9 +53,7 @@ class Draft:
         """
         locations = list(external_files(proto))
         if locations and data_folder is not None:
-            copies = {
-                loc: f"{self.target.name}.data" + (f".{i}" if i else "") for i, loc in enumerate(locations)
-            }
+            copies = dict(zip(locations, self._new_names(), strict=False))
             for location, copy in copies.items():
                 self._refuse_foreign(self.target.parent / copy, [data_folder / name for name in locations])
                 shutil.copyfile(data_folder / location, self._folder / copy)
@@ -61,22 +61,25 @@ class Draft:
             self._data = list(copies.values())
         write_model(proto, self.model)
 
+    def _new_names(self) -> Iterator[str]:
+        """Names for weights that the earlier model does not use: until it is replaced, it keeps its own."""
+        earlier = self._earlier_data()
+        for number in itertools.count():
+            name = f"{self.target.name}.data" + (f".{number}" if number else "")
+            if name not in earlier:
+                yield name
+
     def _refuse_foreign(self, place: Path, sources: list[Path]) -> None:
         """Refuse to replace a file that is not the weights of an earlier export to the same target."""
         if not place.exists():
             return
         if any(place.samefile(source) for source in sources):
             raise GraftError(f"{place}: holds weights of the source model; name another output")
-        if place.name not in self._earlier_data():
-            raise GraftError(f"{place}: exists and does not belong to {self.target}; name another output")
+        raise GraftError(f"{place}: exists and does not belong to {self.target}; name another output")
 
     def _earlier_data(self) -> set[str]:
         """The files of weights that an earlier export to the same target left beside it."""
-        try:
-            names = external_files(onnx.load_model(self.target, load_external_data=False))
-        except Exception:  # no file, or no model; where protobuf defines DecodeError depends on its release
-            return set()
-        return {name for name in names if name.startswith(f"{self.target.name}.data")}
+        return {name for name in _weights_of(self.target) if name.startswith(f"{self.target.name}.data")}
 
     def replace(self, model: Path) -> None:
         """Replace the model by another file, which holds its weights itself."""
@@ -86,16 +89,22 @@ class Draft:
     def publish(self) -> tuple[Path, ...]:
         """Move the files to their place, the model last; then remove weights that it no longer reads.
 
+        The weights have names that no earlier model uses. So whenever the process is killed, the model that
+        is there has its own weights beside it; `remove_leftovers` removes those without a model.
+
         Returns:
             The files of weights beside the model.
         """
         beside = {path.name for path in self.target.parent.iterdir()}
         old = {name for name in beside if name.startswith(f"{self.target.name}.data")} - set(self._data)
         left_behind = old & self._earlier_data() if old else old  # the earlier model may be large
-        # An interruption in between would leave the earlier model beside the new weights.
+        for name in (*self._data, self.target.name):
+            sync(self._folder / name)
+        announce(self._folder.parent, self.target.name, [*self._data, *left_behind])
         with undisturbed():
             for name in (*self._data, self.target.name):
                 os.replace(self._folder / name, self.target.parent / name)
+            sync(self.target.parent)
             for name in left_behind:
                 (self.target.parent / name).unlink(missing_ok=True)
         return tuple(self.target.parent / name for name in self._data)
@@ -109,7 +118,8 @@ def draft(target: Path) -> Iterator[Draft]:
         GraftError: The folder is not writable, or the disk is full.
     """
     # On the target's own file system, so that the last step is a rename.
-    with _naming(target), temporary_folder(".fastcam-", target.parent) as folder:
+    with _naming(target), temporary_folder(PREFIX, target.parent) as folder, claimed(folder):
+        remove_leftovers(target.parent, _weights_of)
         yield Draft(target, folder)
 
 
@@ -130,6 +140,8 @@ def check_target(named: str | Path, labels: Any = None) -> Path:
     target = Path(named)
     check_name(target)
     with _naming(target):
+        if target.is_symlink():
+            target = _behind(target)
         if target.is_dir() or str(named).endswith(_SEPARATORS):
             raise GraftError(f"{named or target}: is a folder, not a file; name a file in it")
         if not target.parent.is_dir():
@@ -141,9 +153,25 @@ def check_target(named: str | Path, labels: Any = None) -> Path:
                 f"{target}: a model's name ends in {SUFFIX} or has no ending; name another output"
             )
         # Permissions are not enough: a disk may be mounted read-only.
-        with temporary_folder(".fastcam-", target.parent):
+        with temporary_folder(PREFIX, target.parent):
             pass
     return target
+
+
+def _behind(link: Path) -> Path:
+    """The file that a link leads to, or would lead to: it is replaced, and the link stays."""
+    try:
+        return link.resolve()
+    except (OSError, RuntimeError):
+        raise GraftError(f"{link}: is a link that leads back to itself; name another output") from None
+
+
+def _weights_of(model: Path) -> set[str]:
+    """The files of weights that a model refers to; none if there is no model."""
+    try:
+        return set(external_files(onnx.load_model(model, load_external_data=False)))
+    except Exception:  # no file, or no model; where protobuf defines DecodeError depends on its release
+        return set()
 
 
 def _refuse_other(target: Path, labels: Any) -> None:

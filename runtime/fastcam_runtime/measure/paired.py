@@ -181,6 +181,8 @@ def open_variant(
         ModelError: It cannot be run.
     """
     opened = functools.partial(open_session, data=data) if opener is None else opener
+    if not is_ort(path):
+        summarize_file(path)  # refuses weights outside the model's folder
     started = time.perf_counter()
     session = opened(path, threads=options.threads, provider=options.provider, compiled=options.compiled)
     load_ms = 1e3 * (time.perf_counter() - started)

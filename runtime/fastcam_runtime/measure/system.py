@@ -11,8 +11,8 @@ import cv2
 import numpy as np
 import onnxruntime as ort
 
-from ..model.memory import peak_rss_bytes as peak_rss_bytes
-from ..model.memory import rss_bytes as rss_bytes
+from ..model.watching import peak_rss_bytes as peak_rss_bytes
+from ..model.watching import rss_bytes as rss_bytes
 
 
 def memory_bytes() -> int:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from ..contract import DOMAIN
 from ..errors import ModelError, closest
+from .external_weights import check_numbers, place_of
 from .nodes import NODE_OPERATOR
 from .protobuf import BYTES, Field, fields, text_of
 
@@ -99,14 +100,24 @@ def _element_type(value: memoryview) -> int | None:
 
 def _stored_in(tensor: memoryview) -> str:
     """The file beside the model that holds a tensor; empty if the model holds it itself."""
-    entries = (field.value for field in fields(tensor) if field.number == TENSOR_EXTERNAL)
-    places = (text_of(entry, ENTRY_VALUE) for entry in entries if text_of(entry, ENTRY_KEY) == "location")
-    return next(places, "")
+    entries = [field.value for field in fields(tensor) if field.number == TENSOR_EXTERNAL]
+    if not entries:
+        return ""
+    said = {text_of(entry, ENTRY_KEY): text_of(entry, ENTRY_VALUE) for entry in entries}
+    check_numbers(text_of(tensor, TENSOR_NAME), said)
+    return said.get("location", "")
 
 
 def summarize_file(path: Path) -> Summary:
-    """`summarize` for a file; errors name the file."""
-    return from_file(path, summarize)
+    """`summarize` for a file; errors name the file.
+
+    Raises:
+        ModelError: It is not a model, or it keeps weights outside its folder.
+    """
+    file = from_file(path, summarize)
+    for name in file.weights:
+        place_of(path, name)
+    return file
 
 
 def read_model(path: Path) -> bytes:

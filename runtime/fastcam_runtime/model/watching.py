@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +19,6 @@ from ..errors import ModelError, first_line
 from ..image import Array
 from ..limits import LOOP_SECONDS, run_bytes
 from .file import is_ort, map_model
-from .memory import rss_bytes
 
 _PERIOD = 0.02
 """Seconds between two looks at the memory: zeros are written at about 1 GB/s."""
@@ -117,3 +118,22 @@ def watched(name: str, pixels: int, *, loops: bool) -> Iterator[ort.RunOptions]:
         thread.join()
     if reasons:
         raise ModelError(f"{name}: {reasons[0]}")
+
+
+def rss_bytes() -> int:
+    """The current resident memory of the process; its peak if the system does not report it."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return peak_rss_bytes()
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def peak_rss_bytes() -> int:
+    """The peak resident memory of the process; 0 if the system does not report it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -139,3 +139,45 @@ def test_external_weights_that_do_not_say_where(
     assert main([command, str(path)]) == 2
     message = f"{path}: the weights of 'w1' cannot be found with {found}"
     assert capsys.readouterr() == ("", f"fastcam: error: {message}\n")
+
+
+@pytest.mark.parametrize("kind", ["above", "absolute", "link"])
+@pytest.mark.parametrize("command", ["export", "inspect", "run", "bench"])
+def test_weights_outside_the_model_s_folder(
+    kind: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused before anything is read or copied, whatever onnxruntime would do with them."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    model = graft(small_cnn()) if command in ("run", "bench") else small_cnn()
+    tensor = next(tensor for tensor in model.graph.initializer if tensor.name == "w1")
+    secret = tmp_path / "secret.bin"
+    location = {"above": "../secret.bin", "absolute": str(secret), "link": "link.bin"}[kind]
+    keep_outside(tensor, secret, location=location)
+    (folder / "link.bin").symlink_to(secret)
+    path = folder / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    before = sorted(folder.iterdir())
+    further = {"run": ["test://?frames=1", "null://"]}.get(command, [])
+    assert main([command, str(path), *further]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"fastcam: error: {path} keeps weights in '{location}', which is outside")
+    assert said.count("\n") == 1
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", ["export", "inspect", "run", "bench"])
+@pytest.mark.parametrize("key", ["offset", "length"])
+def test_a_place_below_zero(
+    key: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = graft(small_cnn()) if command in ("run", "bench") else small_cnn()
+    tensor = next(tensor for tensor in model.graph.initializer if tensor.name == "w1")
+    keep_outside(tensor, tmp_path / "w1.bin", **{key: "-4"})
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    further = {"run": ["test://?frames=1", "null://"]}.get(command, [])
+    assert main([command, str(path), *further]) == 2
+    assert capsys.readouterr().err == (
+        f"fastcam: error: {path}: the weights of 'w1' have the {key} '-4', below zero\n"
+    )

@@ -182,8 +182,8 @@ def test_weights_that_are_there_before_their_model(
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(expected), interrupted_once():
         export(tmp_path / "new.onnx", target)
-    assert moved == ["out.onnx.data", "out.onnx"]
-    assert sorted(path.name for path in target.parent.iterdir()) == ["out.onnx", "out.onnx.data"]
+    assert moved == ["out.onnx.data.1", "out.onnx"]
+    assert sorted(path.name for path in target.parent.iterdir()) == ["out.onnx", "out.onnx.data.1"]
     x = picture(1, 3, 64, 64)
     expected_scores = run(tmp_path / "new.onnx", input=x)["logits"]
     np.testing.assert_array_equal(run(target, input=x)["logits"], expected_scores)
