@@ -139,15 +139,15 @@ def save(model: onnx.ModelProto, path: Path) -> None:
 def save_int8(model: onnx.ModelProto, pictures: str, path: Path) -> None:
     """Write the int8 form of a model, with the ranges of its activations from `pictures`."""
     from fastcam_export import export
+    from fastcam_export.choices import MOST_CALIBRATED
     from fastcam_export.quantize import quantize
-    from fastcam_export.quantize.calibration import MOST
     from fastcam_export.tune.pictures import read_pictures
 
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder, "plain.onnx")
         save(model, plain)
         metadata = export(plain, Path(folder, "grafted.onnx")).metadata
-        quantize(plain, path, read_pictures(pictures, MOST), metadata)
+        quantize(plain, path, read_pictures(pictures, MOST_CALIBRATED), metadata)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,12 +6,15 @@ import dataclasses
 from importlib import metadata
 from pathlib import Path
 
+import cv2
 import numpy as np
+import onnx
 import onnxruntime as ort
 import pytest
 from fastcam_models import default_model
 from fastcam_runtime.errors import ModelError
 from fastcam_runtime.sources.test_clip import TestClip
+from support.networks import small_cnn
 from support.shared_data import shared
 
 torch = pytest.importorskip("torch")
@@ -127,6 +130,29 @@ def test_missing_package_is_one_line(
     assert not any(tmp_path.iterdir())
 
 
+def test_int8_form_on_request(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a small network in place of the shipped one, which takes long to export."""
+    small = small_cnn("float[n,3,64,64] input")
+    monkeypatch.setattr(build, "build", lambda name, half: small)
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number, picture in enumerate(np.random.default_rng(0).integers(0, 256, (8, 8, 8, 3), np.uint8)):
+        cv2.imwrite(str(folder / f"{number}.png"), cv2.resize(picture, (64, 64)))
+    out = tmp_path / "int8.onnx"
+    assert build.main(["--int8", str(folder), "--out", str(out)]) == 0
+    assert str(out) in capsys.readouterr().out
+    made = onnx.load(out)
+    assert {"QuantizeLinear", "DequantizeLinear"} <= {node.op_type for node in made.graph.node}
+    assert onnx.TensorProto.INT8 in {tensor.data_type for tensor in made.graph.initializer}
+    x = np.random.default_rng(1).standard_normal((4, 3, 64, 64)).astype(np.float32)
+    plain, quantised = (run(model.SerializeToString(), x).ravel() for model in (small, made))
+    assert np.corrcoef(plain, quantised)[0, 1] > 0.98
+    assert build.main(["--int8", str(tmp_path / "gone"), "--out", str(out)]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+
+
 @needs_weights(LITE0)
 def test_changed_weights_are_refused() -> None:
     with pytest.raises(ModelError, match=r"efficientnet-lite0-57934424\.pth: SHA-256 is 5793"):
@@ -136,8 +162,6 @@ def test_changed_weights_are_refused() -> None:
 
 
 def test_failed_write_keeps_the_file_that_was_there(tmp_path: Path) -> None:
-    import onnx
-
     with pytest.raises(ModelError, match="cannot write"):
         build.save(onnx.ModelProto(), tmp_path / "no" / "folder.onnx")
     taken = tmp_path / "taken.onnx"
