@@ -17,6 +17,8 @@ from .rounds import CLOCKS
 
 PARTS = {
     "overhead": ["--check"],
+    "int8": ["--check"],
+    "arm.instructions": ["--check"],
     "graft": ["--check"],
     "gradcam_agreement": ["--check"],
     "loop": ["--json", str(RESULTS / "loop.json")],
@@ -25,12 +27,14 @@ PARTS = {
 """The modules and their options, in the order in which they are run."""
 QUICK = {
     "overhead": ["--rounds", "10", "--loads", "3", "--sizes", "160,320"],
+    "int8": ["--rounds", "10"],
+    "arm.instructions": [],
     "graft": ["--repeats", "1"],
     "gradcam_agreement": ["--pictures", "2"],
     "loop": ["--blocks", "3"],
     "peers": ["--rounds", "3"],
 }
-TIMED = ("overhead", "peers")
+TIMED = ("overhead", "int8", "peers")
 """The benchmarks with a choice of clock."""
 
 
@@ -52,7 +56,8 @@ def main() -> int:
         parser.error("--quick results cannot be accepted: --accept needs a full run")
     RESULTS.mkdir(exist_ok=True)
     for part in PARTS:
-        (RESULTS / f"{part}.json").unlink(missing_ok=True)  # do not mix in results of an earlier run
+        name = part.rpartition(".")[2]
+        (RESULTS / f"{name}.json").unlink(missing_ok=True)  # do not mix in results of an earlier run
     broken = []
     for part, arguments in commands(quick=options.quick, clock=options.clock).items():
         print(f"\n=== {part} {' '.join(arguments)}", flush=True)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .device_tables import browser_table, instruction_table, int8_table
+from .markdown import markdown_table, paragraph
 from .networks import NETWORKS
 from .targets import AIMS, MAP_LIMITS, Outcome, outcomes, second_core_was_free
 
-WIDTH = 120
 PEER_PACKAGES = ("torch", "grad-cam", "torchcam", "captum", "openvino")
 FORMS = {"standard": "standard", "native": "compiled", "prepared": "prepared"}
 """The forms of the tables, and their names there."""
-PARTS = ("overhead", "peers", "graft", "gradcam_agreement")
+PARTS = ("overhead", "peers", "graft", "gradcam_agreement", "int8", "instructions")
 """The benchmarks whose results the tables show."""
 
 Result = Mapping[str, Any]
@@ -28,13 +28,19 @@ def read_results(folder: Path) -> list[Result]:
 
 def tables(folder: Path) -> str:
     """All figures, for docs/costs.md, from the JSON files in `folder`."""
-    overhead, peers, graft, agreement = read_results(folder)
+    overhead, peers, graft, agreement, int8, instructions = read_results(folder)
     parts = [
         "## Time of a frame",
         _setup(overhead["config"]),
         _cost_table(overhead),
         _threads_table(overhead),
         _growth_table(overhead),
+        "## int8 networks",
+        int8_table(int8),
+        "## 64-bit ARM",
+        instruction_table(instructions),
+        "## Browsers",
+        browser_table(),
         "## File size, load time and memory",
         "Each figure is the difference to the plain file.",
         _footprint_table(overhead),
@@ -240,16 +246,3 @@ def _signed(value: float, digits: int, unit: str) -> str:
     rounded = round(value, digits)
     text = f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
     return f"{text.replace('-', '−')} {unit}"
-
-
-def paragraph(text: str, indent: str = "") -> str:
-    """`text` in lines of at most `WIDTH` characters, all but the first after `indent`."""
-    return textwrap.fill(
-        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-
-
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with the first column left-aligned and the others right-aligned."""
-    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

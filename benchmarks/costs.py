@@ -24,13 +24,13 @@ from .cost_tables import (
     PARTS,
     Result,
     cost_row,
-    markdown_table,
     missed_targets,
-    paragraph,
     read_results,
     tables,
     timing,
 )
+from .device_tables import int8_row
+from .markdown import markdown_table, paragraph
 from .networks import NETWORKS, RESULTS
 from .targets import Outcome, outcomes
 
@@ -39,6 +39,8 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 COSTS = ROOT / "docs" / "costs.md"
 BEGIN, END = "<!-- costs: begin -->", "<!-- costs: end -->"
+EMULATED = ("instructions",)
+"""Without an emulator the reference of these stays as it is."""
 SUMMARY = (
     "resnet18",
     "resnet50",
@@ -59,9 +61,10 @@ SUMMARY_PEERS = (
 
 def summary(folder: Path) -> str:
     """The README's figures, from the JSON files in `folder`."""
-    overhead, peers, _, _ = read_results(folder)
+    overhead, peers, _, _, int8, _ = read_results(folder)
     runs = {run["network"]: run for run in overhead["overhead"] if run["threads"] == 1}
     rows = [cost_row(runs[network], FORMS) for network in SUMMARY]
+    rows += [int8_row(run) for run in int8["int8"]]
     return "\n\n".join([
         markdown_table(["network", "plain", *FORMS.values()], rows),
         _peers_sentence(peers["networks"]),
@@ -132,13 +135,14 @@ def accept(results: Path, reference: Path) -> None:
     Raises:
         FastcamError: A part was not measured, or not completely.
     """
-    missing = [part for part in PARTS if not (results / f"{part}.json").exists()]
+    measured = [part for part in PARTS if (results / f"{part}.json").exists()]
+    missing = [part for part in PARTS if part not in (*measured, *EMULATED)]
     if missing:
         raise FastcamError(f"not measured yet: {', '.join(missing)}; run make bench first")
     if not json.loads((results / "overhead.json").read_text())["complete"]:
         raise FastcamError("the overhead was not measured completely; run make bench again")
     reference.mkdir(exist_ok=True)
-    for part in PARTS:
+    for part in measured:
         shutil.copyfile(results / f"{part}.json", reference / f"{part}.json")
 
 

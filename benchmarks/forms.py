@@ -74,12 +74,13 @@ def available_forms(files: Files) -> list[Form]:
     return [form for form in FORMS if (usable or not form.native) and form.path(files).exists()]
 
 
-def make_files(plain: Path, folder: Path, *, classes: bool = True) -> Files:
+def make_files(plain: Path, folder: Path, *, classes: bool = True, naive: bool = True) -> Files:
     """Graft `plain` into `folder`, with the exporter and naively."""
     names = ("naive.onnx", "grafted.onnx", "classes.onnx", "prepared.onnx")
     files = Files(plain, *(folder / name for name in names))
     grafted = export(plain, files.grafted)
-    graft_naively(plain, files.naive, grafted.metadata)
+    if naive:
+        graft_naively(plain, files.naive, grafted.metadata)
     if classes:
         export(plain, files.classes, outputs=CLASS_MAPS)
     try:

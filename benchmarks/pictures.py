@@ -16,11 +16,16 @@ PHOTOS = Path(__file__).parents[2] / "shared" / "photos"
 
 def pictures(count: int) -> dict[str, NDArray[np.float32]]:
     """`count` pictures by name, each 1×3×224×224, RGB, normalised as ImageNet's usually are."""
+    return {name: _normalised(picture) for name, picture in uint8_pictures(count).items()}
+
+
+def uint8_pictures(count: int) -> dict[str, NDArray[np.uint8]]:
+    """The same as OpenCV reads them: BGR, of any size."""
     files = sorted(PHOTOS.glob("*.*"))
     if not files:
-        return {f"painted {seed}": _normalised(_painted(seed)) for seed in range(count)}
+        return {f"painted {seed}": _painted(seed) for seed in range(count)}
     chosen = files[:: max(1, len(files) // count)][:count]
-    return {path.stem: _normalised(_photo(path)) for path in chosen}
+    return {path.stem: _photo(path) for path in chosen}
 
 
 def _photo(path: Path) -> NDArray[np.uint8]:

@@ -24,6 +24,14 @@ AIMS = {
 }
 """Aims, stricter than the promises. A fused loop over the tapped tensors would take about 0.3 % of ResNet-50
 and 2.5 % of MobileNetV2."""
+INT8_LIMITS = {"native": 15.0, "prepared": 8.0}
+INT8_AIMS = {"standard": 50.0}
+"""The same for int8 networks."""
+INSTRUCTION_LIMITS = {"efficientnet_lite0": 1.6, "mobilenet_v2": 3.0}
+INSTRUCTION_AIMS = {"efficientnet_lite0": 1.0, "mobilenet_v2": 2.0}
+"""Percent of the plain network's instructions that the compiled form may add on the emulated Cortex-A76."""
+GROWTH_LIMIT = 3.0
+"""Percent that the instructions of the maps may grow by against the reference."""
 CLASS_MAP_LIMIT = 2.0
 """Additional percent for class maps if the head is GlobalAveragePool → Linear."""
 LOAD_LIMITS = {"prepared": 0.0}
@@ -124,6 +132,36 @@ def _footprints(footprints: Mapping[str, Any]) -> Iterator[Outcome]:
         growth = measured["forms"]["standard"]["file_growth_bytes"]
         most = max(FILE_LIMIT_BYTES, FILE_LIMIT_PERCENT / 100 * measured["file_bytes"])
         yield Outcome(f"{_title(network)}: file growth", growth / 1e3, most / 1e3, "kB")
+
+
+def int8_outcomes(result: Mapping[str, Any]) -> list[Outcome]:
+    """The promises about int8 networks."""
+    found = []
+    for run in result["int8"]:
+        for form, limit in INT8_LIMITS.items():
+            if form in run["forms"]:
+                text = f"{_title(run['network'])} int8, {form}: cost of the map"
+                found.append(Outcome(text, run["forms"][form]["percent"], limit, "%"))
+    return found
+
+
+def instruction_outcomes(result: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Outcome]:
+    """The promises about instructions on the emulated board: what the maps add, and no growth."""
+    found = []
+    for network, one in result["networks"].items():
+        before = reference["networks"].get(network)
+        for form, cost in one["forms"].items():
+            limit = INSTRUCTION_LIMITS.get(network)
+            if limit is not None and form == "native":
+                text = f"{network}, {form}: instructions of the map"
+                found.append(Outcome(text, cost["percent"], limit, "%"))
+            if before is not None and form in before["forms"]:
+                # Of the maps alone: in the sum with the network they could double unnoticed.
+                own = cost["percent"] * one["plain"]
+                growth = 100 * (own / (before["forms"][form]["percent"] * before["plain"]) - 1)
+                text = f"{network}, {form}: growth of instructions"
+                found.append(Outcome(text, growth, GROWTH_LIMIT, "%"))
+    return found
 
 
 def _title(network: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from fastcam_export.evaluate.bootstrap import estimate
 from fastcam_export.evaluate.report import svg
 
-from ..cost_tables import paragraph
+from ..markdown import paragraph
 from . import reference
 from .evaluation_tables import evaluation_section
 from .retrain_tables import retrain_section

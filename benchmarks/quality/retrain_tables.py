@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..cost_tables import markdown_table, paragraph
+from ..markdown import markdown_table, paragraph
 from . import protocol
 from .cells import MODES, planned
 from .scores import difference_score, information_score, quartile_shares

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fastcam_export.evaluate.bootstrap import Estimate, estimate
 
-from ..cost_tables import markdown_table, paragraph
+from ..markdown import markdown_table, paragraph
 from . import study_plan
 from .reference import Scores
 

@@ -96,6 +96,26 @@ def test_what_was_not_measured_to_the_end_is_not_accepted(tmp_path: Path) -> Non
     assert not (tmp_path / "reference").exists()
 
 
+def test_without_an_emulator_the_instructions_of_the_reference_stay(tmp_path: Path) -> None:
+    results, reference = tmp_path / "results", tmp_path / "reference"
+    accept(REFERENCE, results)
+    accept(REFERENCE, reference)
+    (results / "instructions.json").unlink()
+    accept(results, reference)
+    assert (reference / "instructions.json").exists()
+
+
+def test_int8_and_instructions_are_told_with_their_units() -> None:
+    text = " ".join(tables(REFERENCE).split())
+    assert "**Instructions, not time**" in text
+    for part, key in (("int8", "int8"), ("instructions", "networks")):
+        assert json.loads((REFERENCE / f"{part}.json").read_text())[key]
+    (lite0,) = (
+        row for row in json.loads((REFERENCE / "int8.json").read_text())["int8"] if "lite0" in row["network"]
+    )
+    assert f"EfficientNet-Lite0, int8 | | {lite0['forms']['standard']['percent']:+.1f} %" in text
+
+
 def test_a_method_that_one_network_lacks_leaves_its_cells_empty() -> None:
     networks = json.loads((REFERENCE / "peers.json").read_text())["networks"]
     first, second = (one["methods"] for one in networks)
@@ -110,6 +130,6 @@ def test_a_method_that_one_network_lacks_leaves_its_cells_empty() -> None:
 
 def test_what_was_not_measured_is_not_accepted(tmp_path: Path) -> None:
     (tmp_path / "overhead.json").write_text("{}")
-    with pytest.raises(FastcamError, match="not measured yet: peers, graft, gradcam_agreement"):
+    with pytest.raises(FastcamError, match="not measured yet: peers, graft, gradcam_agreement, int8;"):
         accept(tmp_path, tmp_path / "reference")
     assert not (tmp_path / "reference").exists()

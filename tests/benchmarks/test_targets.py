@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from benchmarks.targets import AIMS, MAP_LIMITS, Outcome, format_outcomes, outcomes
+from benchmarks.targets import (
+    AIMS,
+    MAP_LIMITS,
+    Outcome,
+    format_outcomes,
+    instruction_outcomes,
+    int8_outcomes,
+    outcomes,
+)
 
 
 def cost(percent: float, within: float = 0.0) -> dict[str, Any]:
@@ -113,6 +121,29 @@ def test_file_growth_is_one_percent_or_200_kb(file_bytes: int, growth: int, kept
         "overhead": [], "footprint": {"resnet18": {"file_bytes": file_bytes, "forms": {"standard": form}}}
     }  # fmt: skip
     assert (broken(figures) == []) is kept
+
+
+def test_int8_networks_have_their_own_limits() -> None:
+    def figures(**forms: float) -> dict[str, Any]:
+        costs = {name: cost(value) for name, value in forms.items()}
+        return {"int8": [{"network": "mobilenet_v2", "forms": costs}]}
+
+    assert all(one.kept for one in int8_outcomes(figures(standard=90.0, native=15.0, prepared=8.0)))
+    missed = [one.promise for one in int8_outcomes(figures(native=15.1, prepared=8.1)) if not one.kept]
+    assert missed == [f"MobileNetV2 int8, {form}: cost of the map" for form in ("native", "prepared")]
+
+
+def test_instructions_must_not_grow_by_more_than_three_percent() -> None:
+    def counted(percent: float) -> dict[str, Any]:
+        forms = {"native": {"instructions": 100.0 + percent, "percent": percent}}
+        return {"networks": {"mobilenet_v2": {"plain": 100.0, "forms": forms}}}
+
+    def missed(found: dict[str, Any], reference: dict[str, Any]) -> list[str]:
+        return [one.promise for one in instruction_outcomes(found, reference) if not one.kept]
+
+    assert missed(counted(2.05), counted(2.0)) == []
+    assert missed(counted(2.07), counted(2.0)) == ["mobilenet_v2, native: growth of instructions"]
+    assert missed(counted(3.1), {"networks": {}}) == ["mobilenet_v2, native: instructions of the map"]
 
 
 def test_broken_promises_come_first() -> None:
