@@ -24,6 +24,7 @@ from ..live.evidence import Evidence, Origin
 from ..live.loop import Loop, LoopOptions
 from ..live.metrics import LoopMetrics
 from ..live.report import RunReport
+from ..live.service import Service
 from ..measure import system
 from ..model.grafted import Model
 from ..model.session import open_cut
@@ -253,6 +254,7 @@ def run(args: argparse.Namespace) -> int:
         if rules:
             sinks.append(evidence)
         loop = Loop(explainer, source, sinks, controls, overlay, options, metrics, evidence)
+        opened.enter_context(Service(metrics, lambda: loop.stuck_seconds))
         rss = system.rss_bytes()
         whole = False
         try:

@@ -121,6 +121,10 @@ class Loop:
         self._explained: tuple[str, str | None] | None = None
         """The choice that the latest frame was explained for."""
         self._error: BaseException | None = None
+        self._drawing_since = time.monotonic()
+        """When drawing last asked for a result."""
+        self._explaining_since: float | None = None
+        """When the network was called; None while it is not at work."""
 
     @property
     def metrics(self) -> LoopMetrics:
@@ -131,6 +135,13 @@ class Loop:
     def last(self) -> Status | None:
         """The status of the latest picture; None before the first one."""
         return self._presenter.last
+
+    @property
+    def stuck_seconds(self) -> float:
+        """Seconds in the same call of a sink or of the network. Waiting for a camera does not count."""
+        explaining = self._explaining_since
+        steps = [self._drawing_since, *([] if explaining is None else [explaining])]
+        return time.monotonic() - min(steps)
 
     def run(self) -> LoopMetrics:
         """Run to the end. Call it once, and from the main thread if a sink is a window.
@@ -201,7 +212,9 @@ class Loop:
         model = self._explainer.model
         outputs = [views.output_of(view, model, of_class=of_class is not None)] if with_maps else []
         classes = [of_class] if of_class is not None else None
+        self._explaining_since = time.monotonic()
         explanation = self._explainer.explain(read.tensor, classes, outputs)[0]
+        self._explaining_since = None
         if with_maps:
             self._maps = explanation.maps
         explanation = replace(explanation, maps=self._maps)
@@ -233,6 +246,7 @@ class Loop:
 
     def _draw_all(self) -> None:
         while not self._controls.stop.is_set() and not self._results.over:
+            self._drawing_since = time.monotonic()
             result = self._results.get(_TICK)
             if result is not None:
                 self._presenter.show(result)
