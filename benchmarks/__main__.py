@@ -9,11 +9,16 @@ Prints the tables, saves JSON and a plot in benchmarks/results, and exits with 1
 from __future__ import annotations
 
 import argparse
+import functools
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+
+from fastcam_runtime.text import format_table
 
 from .networks import RESULTS
 from .rounds import CLOCKS
+from .running import Remaining, Stopped, run, stopped_by_signals
 
 PARTS = {
     "overhead": ["--check"],
@@ -34,6 +39,16 @@ QUICK = {
     "loop": ["--blocks", "3"],
     "peers": ["--rounds", "3"],
 }
+MINUTES = {
+    "overhead": (45, 3.0),
+    "int8": (6, 1.0),
+    "arm.instructions": (3, 1.5),
+    "graft": (3, 0.5),
+    "gradcam_agreement": (4, 0.5),
+    "loop": (4, 1.0),
+    "peers": (25, 2.0),
+}
+"""Usual minutes of each part on two cores of a server, of a whole and of a quick run."""
 TIMED = ("overhead", "int8", "peers")
 """The benchmarks with a choice of clock."""
 
@@ -58,19 +73,41 @@ def main() -> int:
     for part in PARTS:
         name = part.rpartition(".")[2]
         (RESULTS / f"{name}.json").unlink(missing_ok=True)  # do not mix in results of an earlier run
-    broken = []
-    for part, arguments in commands(quick=options.quick, clock=options.clock).items():
-        print(f"\n=== {part} {' '.join(arguments)}", flush=True)
-        if subprocess.run(
-            [sys.executable, "-m", f"{__package__}.{part}", *arguments], check=False
-        ).returncode:
-            broken.append(part)
-    for part in ("plot", *(["costs"] if options.accept else [])):
-        arguments = ["--accept"] if part == "costs" else []
-        subprocess.run([sys.executable, "-m", f"{__package__}.{part}", *arguments], check=True)
+    try:
+        with stopped_by_signals():
+            broken = run_parts(commands(quick=options.quick, clock=options.clock), quick=options.quick)
+            for part in ("plot", *(["costs"] if options.accept else [])):
+                arguments = ["--accept"] if part == "costs" else []
+                subprocess.run([sys.executable, "-m", f"{__package__}.{part}", *arguments], check=True)
+    except Stopped as error:
+        print(f"\nstopped by {error}; what was measured is in {RESULTS}", flush=True)
+        return 130
     if broken:
         print(f"\nbroken promises, or failures: see {', '.join(broken)} above")
     return int(bool(broken))
+
+
+def run_parts(parts: Mapping[str, Sequence[str]], *, quick: bool) -> list[str]:
+    """Run the parts and tell time and memory of each; those that failed."""
+    remaining = Remaining({part: MINUTES[part][quick] for part in parts})
+    broken, rows = [], []
+    for number, (part, arguments) in enumerate(parts.items(), start=1):
+        head = f"=== {number} of {len(parts)}: {part} {' '.join(arguments)}"
+        print(f"\n{head} ({remaining.text(part)})", flush=True)
+        ended = run(
+            [sys.executable, "-m", f"{__package__}.{part}", *arguments],
+            functools.partial(_tell, remaining, part),
+        )
+        remaining.finish(part, ended.seconds)
+        rows.append([part, f"{ended.seconds / 60:.1f}", f"{ended.peak_bytes / 1e9:.2f}"])
+        if ended.code:
+            broken.append(part)
+    print(f"\n{format_table(['part', 'minutes', 'peak GB'], rows)}", flush=True)
+    return broken
+
+
+def _tell(remaining: Remaining, part: str, seconds: float) -> None:
+    print(f"... {part}: {seconds / 60:.1f} min so far, {remaining.text(part, seconds)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -229,7 +229,7 @@ def test_the_demo_says_when_noise_hides_the_difference() -> None:
         for name, values in {"plain": base, "lost": lost, "clear": clear}.items()
     ]
     told = format_latency(variants)
-    assert "noise hides what the maps cost (lost): the interval includes 0" in told
+    assert "noise hides the cost of the maps (lost): the interval includes 0" in told
     assert "noise" not in format_latency([variants[0], variants[2]])
 
 
