@@ -31,7 +31,7 @@ from ..model.session import open_cut
 from ..prepared.cache import open_cached
 from ..sinks import open_sink
 from ..sinks.json_lines import STDOUT, JsonLines, check_lines_path
-from ..sinks.leftovers import tell_leftovers
+from ..sinks.leftovers import remove_unfinished, tell_leftovers
 from ..sinks.registry import KINDS as SINK_KINDS
 from ..sinks.registry import is_interactive
 from ..sources import SourceOptions, open_source
@@ -220,6 +220,7 @@ def run(args: argparse.Namespace) -> int:
         logger.warning("%s: an ORT file cannot be cut, so --every saves nothing", args.model)
     outputs = args.outputs or [_default_output()]
     tell_leftovers(outputs, kept.path)
+    remove_unfinished(kept.path)
     watched = any(map(is_interactive, outputs))
     # If a sink cannot be opened, those opened before are closed. Otherwise the loop closes everything.
     with ExitStack() as opened:

@@ -25,6 +25,7 @@ from ..measure import system
 from ..sinks import Sink, Status
 from ..sinks.json_lines import describe_frame
 from ..sinks.kept_folder import KeptFolder
+from ..sinks.leftovers import unfinished
 from .keep_rules import Rule
 
 logger = logging.getLogger(__name__)
@@ -136,7 +137,7 @@ class Evidence(Sink):
         )
         name = self._folder.new_name()
         self._folder.make_room(len(contents), sum(map(len, contents.values())))
-        part = self._folder.path / f".{name}.part"
+        part = unfinished(self._folder.path, name)
         try:
             part.mkdir()
             for file, content in contents.items():

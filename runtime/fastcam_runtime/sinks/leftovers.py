@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 _PART = re.compile(r"\.(?P<stem>.+)\.(?P<owner>\d+)\.part(?P<suffix>\.\w+)", re.DOTALL)
 """The names that `beside` gives."""
+_UNFINISHED = re.compile(r"\..+\.(?P<owner>\d+)\.part")
+"""The names of folders in which a frame is being kept; see `unfinished`."""
 _CLOCKS = 2.0
 """Seconds by which the clock of the file system and the start of a process may differ."""
 
@@ -69,6 +71,19 @@ def tell_leftovers(outputs: Iterable[str], kept: Path) -> None:
                 leftover.part,
                 leftover.part,
             )
+
+
+def unfinished(folder: Path, name: str) -> Path:
+    """The folder in which this process writes the files of a frame before it is named `name`."""
+    return folder / f".{name}.{os.getpid()}.part"
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Delete the frames in a folder that processes which are gone did not finish keeping."""
+    for path in folder.glob(".*.part"):
+        match = _UNFINISHED.fullmatch(path.name)
+        if match is not None and path.is_dir() and not _is_written(path, int(match["owner"])):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def find_parts(path: Path) -> list[Leftover]:

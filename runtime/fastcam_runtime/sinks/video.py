@@ -14,7 +14,7 @@ from ..image import Image
 from ..uri_kinds import local_path
 from .atomic import beside, prepare_folder, set_aside
 from .base import Sink, SinkKind, Status
-from .encoders import FORMATS, Encoder, open_encoder
+from .encoders import FORMATS, Encoder, open_encoder, prepare_encoder
 
 _RESERVE = 8 * 2**20
 _RESERVE_PER_FRAME = 64
@@ -29,6 +29,18 @@ would be a repeated picture."""
 def free_space(folder: Path) -> int:
     """Free bytes on the disk of `folder`."""
     return shutil.disk_usage(folder).free
+
+
+def prepare_recording(suffix: str, fps: float, *, real_time: bool) -> None:
+    """Let a later `VideoFile` with these options begin without delay."""
+    prepare_encoder(suffix, _written_rate(fps, real_time))
+
+
+def _written_rate(fps: float, real_time: bool) -> float:
+    if real_time:
+        fps = min(fps, _FASTEST_REAL_TIME)
+    # MPEG-4 allows at most 65535 ticks per second, which limits the number of decimals.
+    return round(fps, 2) if fps > 60 else round(fps, 3)
 
 
 class VideoFile(Sink):
@@ -59,10 +71,8 @@ class VideoFile(Sink):
         prepare_folder(path.parent, str(path))
         self._path = path
         self._part = beside(path)
-        if real_time:
-            fps = min(fps, _FASTEST_REAL_TIME)
-        # MPEG-4 allows at most 65535 ticks per second, which limits the number of decimals.
-        self._fps = round(fps, 2) if fps > 60 else round(fps, 3)
+        self._fps = _written_rate(fps, real_time)
+        prepare_encoder(path.suffix, self._fps)
         self._real_time = real_time
         self._free = free
         self._clock = clock

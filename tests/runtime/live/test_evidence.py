@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +25,7 @@ from fastcam_runtime.live.evidence import Evidence, Origin
 from fastcam_runtime.live.keep_rules import parse_rule
 from fastcam_runtime.sinks import Status
 from fastcam_runtime.sinks.kept_folder import KeptFolder
+from fastcam_runtime.sinks.leftovers import remove_unfinished, unfinished
 from fastcam_runtime.sources import Frame
 from support.looping import LiveCounter, Recorder, Screen, make_loop
 from support.tiny_grafts import save_graft
@@ -226,3 +229,19 @@ def test_a_slow_disk_does_not_slow_the_loop(
     slow.set()
     sink.close()
     assert 4 <= sink.missed <= 6
+
+
+def test_frames_that_a_killed_process_did_not_finish_are_deleted(tmp_path: Path) -> None:
+    """Those of processes that run stay, and so does what is complete or of others."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    name = KeptFolder(tmp_path).new_name()
+    dead = tmp_path / f".{name}.{gone.pid}.part"
+    mine = unfinished(tmp_path, name)
+    complete, other = tmp_path / name, tmp_path / ".somebody.part"
+    for folder in (dead, mine, complete, other):
+        folder.mkdir()
+        (folder / "frame.png").write_bytes(b"x")
+    remove_unfinished(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([mine.name, complete.name, other.name])
+    remove_unfinished(tmp_path / "nowhere")

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ from .opencv import plays
 _FINISH_SECONDS = 60
 """How long `ffmpeg` may take to finish a file."""
 _TRIAL_SECONDS = 20
+_TRIAL_SIZE = (64, 64)
+_trials = threading.Lock()
+"""Held during a trial: who asks meanwhile waits for its answer instead of making one as well."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class FfmpegCodec:
     options: tuple[str, ...]
     fastest: float = 1000.0
     """The highest frame rate that it can write; pictures of a faster video are dropped."""
+    hardware: bool = False
+    """It may work for some sizes of the picture only."""
 
 
 # Every player takes 4:2:0. The matrix is the one that players assume for small pictures; it is also written
@@ -48,8 +54,10 @@ H264 = (
         ("-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-threads", "2", *_PIXELS),
     ),
     FfmpegCodec("H.264 (libopenh264)", ("-c:v", "libopenh264", "-b:v", "4M", "-profile:v", "main", *_PIXELS)),
-    FfmpegCodec("H.264 (h264_v4l2m2m)", ("-c:v", "h264_v4l2m2m", "-b:v", "4M", *_PIXELS)),
-    FfmpegCodec("H.264 (h264_videotoolbox)", ("-c:v", "h264_videotoolbox", "-b:v", "4M", *_PIXELS)),
+    FfmpegCodec("H.264 (h264_v4l2m2m)", ("-c:v", "h264_v4l2m2m", "-b:v", "4M", *_PIXELS), hardware=True),
+    FfmpegCodec(
+        "H.264 (h264_videotoolbox)", ("-c:v", "h264_videotoolbox", "-b:v", "4M", *_PIXELS), hardware=True
+    ),
 )
 """The encoder in software comes first: it keeps the quality, where hardware keeps the bit rate."""
 VP8 = (
@@ -130,9 +138,26 @@ def open_pipe(
     if program is None:
         return None
     for codec in codecs:
-        if _works(program, codec, path.suffix, fps, size):
+        with _trials:
+            works = _works(program, codec, path.suffix, fps, size if codec.hardware else _TRIAL_SIZE)
+        if works:
             return FfmpegPipe(program, codec, path, fps, size)
     return None
+
+
+def try_beside(codecs: tuple[FfmpegCodec, ...], suffix: str, fps: float) -> None:
+    """Find out in a thread which codec works, so that the first picture does not wait for it."""
+    program = shutil.which("ffmpeg")
+    if program is None or not codecs:
+        return
+
+    def find() -> None:
+        with _trials:
+            for codec in codecs:
+                if codec.hardware or _works(program, codec, suffix, fps, _TRIAL_SIZE):
+                    return
+
+    threading.Thread(target=find, name="fastcam-ffmpeg", daemon=True).start()
 
 
 @functools.lru_cache(maxsize=32)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from ...errors import SinkError
 from . import ffmpeg
 from .base import Encoder
-from .ffmpeg import FfmpegCodec, open_pipe
+from .ffmpeg import FfmpegCodec, open_pipe, try_beside
 from .opencv import open_writer
 from .webp import LONGEST_SIDE, WebpAnimation
 
@@ -42,6 +42,11 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
     }
 )
 """VP9 inside .mp4 is left out: OpenCV takes over a second for a picture of 1280x720."""
+
+
+def prepare_encoder(suffix: str, fps: float) -> None:
+    """Start to find out which encoder works, while there is no picture yet."""
+    try_beside(FORMATS[suffix.lower()].pipe, suffix, fps)
 
 
 def open_encoder(path: Path, part: Path, fps: float, size: tuple[int, int]) -> Encoder:

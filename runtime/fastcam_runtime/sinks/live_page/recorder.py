@@ -11,7 +11,7 @@ from ...image import Image
 from ..atomic import beside
 from ..base import Status
 from ..kept_folder import Kept, KeptFolder
-from ..video import VideoFile
+from ..video import VideoFile, prepare_recording
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +47,7 @@ class Recorder:
         self._pictures = 0
         self._started = 0.0
         self._listed: tuple[float, list[Kept]] = (float("-inf"), [])
+        prepare_recording(SUFFIX, fps, real_time=real_time)
 
     @property
     def recording(self) -> bool:
