@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """No test writes into the user's cache, and no process that it starts. What was fetched is only read."""
+    """Neither tests nor their processes write into the user's cache; downloaded files are only read."""
     from fastcam_runtime.user_cache import user_cache
 
     folder = tmp_path_factory.mktemp("cache")
@@ -37,7 +37,7 @@ def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def pytest_collection_finish() -> None:
-    """Keep what the imports left from the garbage collector: `export` runs a full collection every time."""
+    """Freeze the objects of the imports: `export` runs a full garbage collection every time."""
     gc.collect()
     gc.freeze()
 

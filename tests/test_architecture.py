@@ -16,7 +16,7 @@ MAX_LINES = 300
 MAX_MODULES = 16
 RUNTIME_IMPORTS = {"numpy", "onnxruntime", "cv2", "fastcam_runtime"}
 OPTIONAL = {"picamera2", "fastcam_models"}
-"""Imported only where a camera, or the shipped model, is asked for."""
+"""Imported only if a camera, or the shipped model, is requested."""
 
 ROOMS_BELOW = {
     "native": set[str](),

@@ -34,7 +34,7 @@ BLOCKS = [Block(*match) for match in re.findall(r"^```(\w+)\n(.*?)^```$", README
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the README calls model.onnx, labels.txt and photo.jpg."""
+    """A folder with the README's model.onnx, labels.txt and photo.jpg."""
     folder = tmp_path_factory.mktemp("a reader")
     models = fastcam_models.default_model().parent
     shutil.copy(fastcam_models.default_model(), folder / "model.onnx")
@@ -51,7 +51,7 @@ def free_port() -> int:
 
 
 NOTHING_TO_PREPARE = ("nothing to prepare", "only for compiled kernels")
-"""What `--prepared` says where this machine offers it nothing."""
+"""The messages of `--prepared` if this machine cannot prepare the file."""
 
 
 def run(command: list[str], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""`make wheels`: one wheel for each kind of machine, with kernels that run there, whatever the Python."""
+"""`make wheels`: one wheel for each kind of machine, with kernels that run there, for every Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MACHINES = ("x86_64", "aarch64")
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with what `make wheels` makes; it fails where a library needs too new a system."""
+    """The folder with the wheels; building fails if a library needs a newer system."""
     for machine in MACHINES:
         if shutil.which(f"{machine}-linux-gnu-gcc") is None:
             pytest.skip(f"no {machine}-linux-gnu-gcc here")

@@ -1,4 +1,4 @@
-"""The figures of the README and of docs/costs.md come from the committed figures, and from nowhere else."""
+"""The figures of the README and of docs/costs.md come only from the committed figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real detectors against their publishers' own decoding; the files lie beside the checkout."""
+"""Real detectors against their publishers' own decoding; the files are beside the checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The harness on a small network: every form, its footprint, a graft in a process of its own."""
+"""The harness on a small network: every form, its footprint, a graft in its own process."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_overhead_from_the_command_line_to_the_files(
         ("mobilenet_v2", 2),
     ]
     assert {"naive", "standard"} <= set(saved["overhead"][0]["forms"])
-    assert saved["growth"] == saved["overhead"][:1], "what is measured already is not measured again"
+    assert saved["growth"] == saved["overhead"][:1], "existing measurements are not repeated"
     assert saved["config"]["rounds"] == 3
     samples = json.loads((tmp_path / "overhead.samples.json").read_text())["runs"]
     assert all(len(values) == 3 for run in samples for values in run["samples_ms"].values())

@@ -1,4 +1,4 @@
-"""The naive graft against the float64 oracle: it is what the exporter's maps are checked against."""
+"""The naive graft against the float64 oracle: the exporter's maps are checked against it."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_worker_answers_in_its_environment(tmp_path: Path) -> None:
 
 
 def test_worker_that_cannot_start_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Python without openvino stands in for a broken environment."""
+    """A Python without openvino simulates a broken environment."""
     monkeypatch.setattr(openvino_peer, "make_environment", lambda: sys.executable)
     with pytest.raises(openvino_peer.Unavailable, match="its worker ended with code 1"):
         openvino_peer.Worker(tmp_path / "none.onnx", 64, "wall")

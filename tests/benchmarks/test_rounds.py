@@ -59,7 +59,7 @@ def test_work_is_timed_in_milliseconds() -> None:
 
 
 def test_difference_is_paired() -> None:
-    """A drift that both share, far larger than the difference, must not hide it."""
+    """A common drift, far larger than the difference, must not hide the difference."""
     random = np.random.default_rng(0)
     drift, cost = np.linspace(10, 50, 100), random.normal(0.5, 0.05, 100)
     plain = Contender("plain", float, drift.tolist())

@@ -1,4 +1,4 @@
-"""The promises: which are judged, and by which figures."""
+"""The promises: which are checked, and with which figures."""
 
 from __future__ import annotations
 

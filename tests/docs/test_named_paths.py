@@ -1,4 +1,4 @@
-"""Every path and every link that the documents name exists."""
+"""Every path and every link in the documents exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The headings of docs/troubleshooting.md are messages that the code has."""
+"""The headings of docs/troubleshooting.md are messages in the code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLACEHOLDER = "…"
 
 
 def literals() -> Iterator[str]:
-    """Every text in the code of both packages, with `…` for what is filled in."""
+    """Every text in the code of both packages, with `…` for placeholders."""
     for path in (*(ROOT / "export").rglob("*.py"), *(ROOT / "runtime").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):
@@ -30,7 +30,7 @@ LITERALS = [re.sub(r"[\"']", "", text) for text in literals()]
 
 @pytest.mark.parametrize("heading", HEADINGS)
 def test_the_message_is_in_the_code(heading: str) -> None:
-    """All the words of a heading, in order, stand in one text of the code."""
+    """One text in the code has all the words of a heading, in order."""
     parts = [part.strip() for part in re.sub(r"[\"']", "", heading).split(PLACEHOLDER)]
     pattern = re.compile(".*".join(re.escape(part) for part in parts if part), re.DOTALL)
     assert any(pattern.search(text) for text in LITERALS), heading

@@ -1,4 +1,4 @@
-"""Networks that take 2 or 4 channels, with a preprocessing that somebody states."""
+"""Networks that take 2 or 4 channels, with a stated preprocessing."""
 
 from __future__ import annotations
 

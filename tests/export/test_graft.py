@@ -1,4 +1,4 @@
-"""The grafted file: the network as it was, and maps that follow the formulas and the picture."""
+"""The grafted file: the unchanged network, and maps that follow the formulas and the picture."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_a_network_that_makes_two_pictures_of_one_is_refused(tmp_path: Path) -> 
 def test_grafted_nodes_are_functions_that_netron_shows_by_name() -> None:
     grafted = graft(small_cnn())
     calls = [node.op_type for node in grafted.graph.node if node.domain == "fastcam"]
-    # Numbers of channels that are split differently make functions that differ, and are numbered.
+    # Channel counts that are split differently need different functions, which are numbered.
     statistics = ["SmoeScale", "SmoeScale2", "SmoeScale3"]
     assert calls == [call for one in statistics for call in (one, "GaussNormalize")] + ["CombineScales"]
     assert {function.name for function in grafted.functions} == set(calls)
@@ -263,7 +263,7 @@ def test_the_map_moves_with_the_object(tmp_path: Path) -> None:
 
 
 def test_a_dead_network_gives_a_flat_map() -> None:
-    """All activations zero: every scale is constant, 0.5 by the decision for constant maps."""
+    """All activations zero: every scale is constant, so 0.5 by definition."""
     model = small_cnn()
     for tensor in model.graph.initializer:
         tensor.CopyFrom(numpy_helper.from_array(np.zeros_like(numpy_helper.to_array(tensor)), tensor.name))

@@ -1,4 +1,4 @@
-"""Inputs beside the picture, outputs beside the scores, and values on the way that are no tensors."""
+"""Further inputs, further outputs, and intermediate values that are not tensors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_an_output_may_be_text() -> None:
 
 
 def test_a_sequence_on_the_way_is_no_tap() -> None:
-    """Taken apart and put together again, the tensor is the same: so are the maps."""
+    """A tensor that is split and concatenated again is the same, and so are the maps."""
     model, x = small_cnn(), picture(1, 3, 64, 64)
     model.graph.node.insert(2, helper.make_node("SplitToSequence", ["a1", "two"], ["parts"], axis=1))
     model.graph.node.insert(3, helper.make_node("ConcatFromSequence", ["parts"], ["whole"], axis=1))
@@ -64,7 +64,7 @@ def test_a_further_input_of_any_type(hidden: bool, kind: str) -> None:
 
 @pytest.mark.parametrize("hidden", [False, True])
 def test_inputs_that_share_their_free_dimensions(hidden: bool) -> None:
-    """A colour picture and its depth have one size, whichever it is."""
+    """A colour picture and its depth have the same free size."""
     model = small_cnn("float[N,3,H,W] input, float[N,1,H,W] depth")
     if hidden:
         hide_a_shape(model)
@@ -87,7 +87,7 @@ def test_inputs_that_share_their_free_dimensions(hidden: bool) -> None:
     ],
 )
 def test_what_the_scores_are(end: str, kind: str) -> None:
-    """Told by the file, so that no runtime takes the softmax of probabilities."""
+    """The file states it, so that no runtime applies a softmax to probabilities."""
     model = small_cnn()
     model.graph.node[-1].output[0] = "raw"
     model.graph.node.extend(onnx.parser.parse_graph(f"g (float raw) => (float logits) {{ {end} }}").node)
@@ -96,7 +96,7 @@ def test_what_the_scores_are(end: str, kind: str) -> None:
 
 
 def test_the_check_shows_the_network_what_its_preprocessing_gives() -> None:
-    """A network that starts with a root has no answer for values below 0."""
+    """A network that starts with a square root is undefined for values below 0."""
     if ort.__version__.startswith("1.21."):
         pytest.skip("onnxruntime 1.21 makes 0 of NaN in a convolution with ReLU")
     model = small_cnn()

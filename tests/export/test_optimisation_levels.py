@@ -1,4 +1,4 @@
-"""A grafted file gives the same maps however far onnxruntime optimises it."""
+"""A grafted file gives the same maps at every optimisation level of onnxruntime."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENA
 def twin_scales(opset: int, channels: int, strides: tuple[int, int], side: int) -> onnx.ModelProto:
     """Two scales with the same number of channels, so that their constants are equal, but not their sizes.
 
-    Weights are small integers: whatever order a convolution sums in, its result is exact.
+    Weights are small integers: convolutions are exact in any order of summation.
     """
     random = np.random.default_rng(channels)
     first, second = strides

@@ -135,7 +135,7 @@ def test_negative_numbers_reach_their_check(
     ],
 )  # fmt: skip
 def test_what_has_no_effect_is_noted(options: dict[str, Any], idle: str, tmp_path: Path) -> None:
-    """And really has none: the file is the same without it."""
+    """It really has no effect: the file is the same without the option."""
     done = export(small_cnn(), tmp_path / "a.onnx", **options)
     assert len(done.notes) == bool(idle)
     if idle:
@@ -148,7 +148,7 @@ def test_what_has_no_effect_is_noted(options: dict[str, Any], idle: str, tmp_pat
 
 
 def with_embedding() -> onnx.ModelProto:
-    """`small_cnn` with its pooled features as an output in front of the logits; behind, what is no scores."""
+    """`small_cnn` with its pooled features as an output before the logits; then outputs without scores."""
     model = small_cnn()
     info = onnx.helper.make_tensor_value_info
     model.graph.output.insert(0, info("flat", onnx.TensorProto.FLOAT, ["N", 16]))

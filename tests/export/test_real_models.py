@@ -116,7 +116,7 @@ def test_the_combined_map_follows_the_formulas(case: tuple[Real, Path, Exported]
 
 
 def test_only_the_branch_is_float32(case: tuple[Real, Path, Exported]) -> None:
-    """The network's own weights are stored as they were; what is added is small."""
+    """The network's own weights are unchanged; the added part is small."""
     real, target, _ = case
     before, after = onnx.load(shared(f"models/{real.file}")), onnx.load(target)
     kept = {t.name: (t.data_type, t.raw_data) for t in after.graph.initializer}

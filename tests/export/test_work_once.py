@@ -1,4 +1,4 @@
-"""Each analysis of a network runs once per export, whatever is asked for."""
+"""Each analysis of a network runs once per export, for any outputs."""
 
 from __future__ import annotations
 

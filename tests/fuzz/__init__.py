@@ -1,1 +1,1 @@
-"""Mutated models, metadata, ORT files, HTTP requests and URIs; `make fuzz` runs as many as one likes."""
+"""Mutated models, metadata, ORT files, HTTP requests and URIs; `make fuzz` runs any number of them."""

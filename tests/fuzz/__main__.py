@@ -12,7 +12,7 @@ from .pool import TROUBLES, run_cases
 
 
 def main() -> int:
-    """Run as many cases as asked; the exit code is 1 if something was found."""
+    """Run the requested number of cases; the exit code is 1 if there was a failure."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("--models", type=int, default=2_000, help="mutated models (2000)")
     parser.add_argument("--metadata", type=int, default=500, help="models with mutated metadata (500)")

@@ -1,4 +1,4 @@
-"""Mutations of the messages of a model, of a JSON tree, and of bytes; the random numbers decide."""
+"""Mutations of the messages of a model, of a JSON tree, and of bytes, chosen at random."""
 
 from __future__ import annotations
 

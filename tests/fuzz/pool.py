@@ -1,4 +1,4 @@
-"""Feed workers with cases, and count what crashes, hangs, grows or leaves something behind."""
+"""Feed workers with cases, and count crashes, hangs, memory growth and leftover files."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from .worker import MODEL, complaint
 SECONDS, BYTES = 20.0, 2_000_000_000
 """The limits of one command."""
 _PATIENCE = 90.0
-"""Seconds after which a worker is killed; past `SECONDS` the run is counted, and may still tell why."""
+"""Seconds after which a worker is killed; a run over `SECONDS` counts as slow."""
 _CASES_PER_WORKER = 300
-"""A worker is replaced after so many: what onnxruntime leaks would be counted against the files."""
+"""A worker is replaced after so many runs: onnxruntime's leaks must not count against the files."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ TROUBLES = ("tracebacks", "other lines", "aborts", "over 20 s", "over 2 GB", "pa
 
 
 def run_cases(cases: Iterable[tuple[str, int]], jobs: int, keep: Path | None = None) -> Figures:
-    """Run cases `(kind, number)` in so many workers; files that make trouble are copied to `keep`."""
+    """Run cases `(kind, number)` in so many workers; files that fail are copied to `keep`."""
     waiting: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
     for case in cases:
         waiting.put(case)
@@ -143,7 +143,7 @@ class _Worker:
         self._answers.put("")
 
     def _next(self, seconds: float) -> dict[str, Any] | None:
-        """The next answer; empty if the process has ended, None if it did not come in time."""
+        """The next answer; empty if the process has ended, None on a timeout."""
         try:
             line = self._answers.get(timeout=seconds)
         except queue.Empty:
@@ -151,7 +151,7 @@ class _Worker:
         return dict(json.loads(line)) if line else {}
 
     def run(self, kind: str, number: int, figures: Figures) -> bool:
-        """Run one case; False if the worker is of no more use."""
+        """Run one case; False if the worker must be replaced."""
         case, command = f"{kind} {number}", "?"
         assert self._process.stdin is not None
         self._process.stdin.write(f"{kind} {number}\n")
@@ -177,7 +177,7 @@ class _Worker:
                 return True
 
     def _ended(self, case: str, command: str, seconds: float, figures: Figures) -> None:
-        """The process ended inside a command: a crash, or the last resort against a run that eats memory."""
+        """The process ended inside a command: a crash, or it was killed for using too much memory."""
         code = self._process.wait(10)
         said = (self._folder / "log").read_text(errors="replace")
         if code == 2 and not complaint(code, said):

@@ -1,6 +1,6 @@
 """Files that once hung, filled the memory or ended in a traceback, each made in a few lines.
 
-`REGRESSIONS` has one row per file: how it is made, and words of the one line that refuses it.
+`REGRESSIONS` has one row per file: how it is made, and a part of the line that refuses it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def nested_functions() -> onnx.ModelProto:
 
 
 def function_that_calls_itself() -> onnx.ModelProto:
-    """A function without an end."""
+    """A function that calls itself."""
     model = small_cnn()
     text = '<domain: "local", opset_import: ["" : 17, "local" : 1]> F (x) => (y) { y = local.F (x) }'
     model.functions.append(onnx.parser.parse_function(text))
@@ -61,7 +61,7 @@ def many_channels() -> onnx.ModelProto:
 
 
 def endless_loop() -> onnx.ModelProto:
-    """A loop of 2^62 trips, in front of a tensor whose shape only a run can tell."""
+    """A loop of 2^62 trips, before a tensor whose shape is known only at run time."""
     model = small_cnn()
     body = helper.make_graph(
         [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Relu", ["v"], ["w"])],
@@ -82,7 +82,7 @@ def endless_loop() -> onnx.ModelProto:
 
 
 def huge_padding() -> onnx.ModelProto:
-    """A tensor of 3·10^9 elements inside the network, whose size inference knows."""
+    """A tensor of 3·10^9 elements inside the network, with an inferable size."""
     model = small_cnn()
     attribute = next(a for a in model.graph.node[0].attribute if a.name == "pads")
     attribute.ints[:] = [40_000] * 4
@@ -90,7 +90,7 @@ def huge_padding() -> onnx.ModelProto:
 
 
 def hidden_padding() -> onnx.ModelProto:
-    """The same behind an operator that inference does not know."""
+    """The same after an operator that shape inference does not know."""
     model = small_cnn()
     hide_a_shape(model)
     attribute = next(a for a in model.graph.node[2].attribute if a.name == "pads")
@@ -133,7 +133,7 @@ def with_function(body: str, opset: int = 17) -> onnx.ModelProto:
 
 
 def undefined_name() -> onnx.ModelProto:
-    """A function that reads a name which nothing in it defines."""
+    """A function that reads an undefined name."""
     return with_function("y = Add (x, nowhere)")
 
 
@@ -157,14 +157,14 @@ def normalization_without_size() -> onnx.ModelProto:
 
 
 def node_without_inputs() -> onnx.ModelProto:
-    """A convolution that reads nothing."""
+    """A convolution without inputs."""
     model = small_cnn()
     del model.graph.node[2].input[:]
     return model
 
 
 def node_without_outputs() -> onnx.ModelProto:
-    """A convolution that gives nothing."""
+    """A convolution without outputs."""
     model = small_cnn()
     del model.graph.node[2].output[:]
     return model

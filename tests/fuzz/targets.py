@@ -1,4 +1,4 @@
-"""What is fed: one function per kind of input. Each returns, or raises what no user should see."""
+"""The targets: one function per kind of input. Each returns, or raises an error that no user should see."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_a_hostile_model(
 def test_an_endless_loop_in_a_grafted_file(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
-    """A run that asks for 2^62 trips is stopped, in the commands that take grafted files too."""
+    """A loop of 2^62 trips is stopped, also in the commands that take grafted files."""
     monkeypatch.setattr(watching, "LOOP_SECONDS", 0.3)
     model = endless_loop()
     trips = next(tensor for tensor in model.graph.initializer if tensor.name == "trips")

@@ -1,4 +1,4 @@
-"""A short run of every target, the same files each time; `make fuzz` goes on from there."""
+"""A short run of every target, with the same files each time; `make fuzz` is the long run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CORPORA: dict[str, tuple[Callable[[], Sequence[bytes]], Mutation, int]] = {
 
 @pytest.mark.parametrize("name", CORPORA)
 def test_a_target(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever comes in, nothing is raised but the errors that a user may see."""
+    """For any input, only errors that a user may see are raised."""
     monkeypatch.setattr("fastcam_runtime.model.watching.LOOP_SECONDS", 0.3)
     corpus, mutation, count = CORPORA[name]
     random = Random(name)

@@ -54,7 +54,7 @@ def commands(folder: Path) -> Iterator[list[str]]:
 
 
 def run(command: list[str], log: Path) -> dict[str, Any]:
-    """Run one command in this process, with what it prints in `log`, and say what was wrong with it."""
+    """Run one command in this process, with its output in `log`, and return what went wrong."""
     trouble = ""
     kept = [os.dup(number) for number in (1, 2)]
     with log.open("wb") as file:
@@ -85,7 +85,7 @@ def run(command: list[str], log: Path) -> dict[str, Any]:
 
 
 def complaint(code: Any, said: str) -> str:
-    """What is wrong with the end of a command; empty if nothing is."""
+    """What went wrong with a command; empty if nothing did."""
     if "Traceback" in said or "please report" in said:
         return f"traceback: {said[-800:]}"
     if code not in (0, 2):

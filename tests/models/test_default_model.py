@@ -1,4 +1,4 @@
-"""The shipped file: what is in it, what is not, and whether it recognises things."""
+"""The shipped file: its content, and whether it recognises objects."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_no_trace_of_where_it_was_made(model: onnx.ModelProto) -> None:
     assert {entry.key for entry in bare.metadata_props} == {"names", "preprocess", "weights", "license"}
     holders = [bare.graph, *bare.graph.node, *bare.graph.value_info, *bare.graph.input, *bare.graph.output]
     assert not any(holder.metadata_props for holder in holders)
-    # The name of a node is the name of what it computes.
+    # A node has the same name as its output.
     assert all(
         node.name == node.output[0] for node in bare.graph.node if node.op_type in ("Conv", "Clip", "Add")
     )

@@ -1,4 +1,4 @@
-"""What scores say about classes, and which class a text or a number means."""
+"""Probabilities from scores, and finding the class that a text or a number names."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ Shape = list[int | str | None]
         ([], (10,), True, None),
         ([], (5, 4, 4), False, None),
         (["N", 5, "h", "w"], (5, 4, 4), False, None),
-        # A detector that finds one box has not turned into a classifier.
+        # A detector with one box is not a classifier.
         ([1, "boxes", 6], (3, 6), False, None),
         ([1, "boxes", 6], (1, 6), False, None),
     ],
 )
 def test_shapes(declared: Shape, found: tuple[int, ...], tells: bool, count: int | None) -> None:
-    """Of files that do not state the shape of one picture's scores."""
+    """For files that do not state the shape of one picture's scores."""
     assert tells_classes(declared, np.zeros(found, np.float32)) == tells
     assert class_count(declared) == count
 
@@ -110,7 +110,7 @@ def test_shapes(declared: Shape, found: tuple[int, ...], tells: bool, count: int
     ],
 )
 def test_what_the_metadata_state_wins(stated: tuple[int | None, ...], tells: bool) -> None:
-    """A free dimension follows the picture: it is no number of classes."""
+    """A free dimension depends on the picture: it is not the number of classes."""
     assert tells_classes(["N", "C"], np.zeros(10, np.float32), stated) == tells
 
 

@@ -1,4 +1,4 @@
-"""What other packages say of an error, in one line."""
+"""Error messages of other packages, in one line."""
 
 from __future__ import annotations
 

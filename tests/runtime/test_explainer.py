@@ -1,4 +1,4 @@
-"""The Explainer on models whose answers can be told from the picture."""
+"""The Explainer on models whose results follow from the picture's colours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZE = (32, 48)
 
 
 def picture(seed: int = 3) -> np.ndarray:
-    """A frame at the network's size, so that no resizing stands between it and the maps; red is strongest."""
+    """A frame at the network's size, so that it is not resized; red is strongest."""
     frame = np.random.default_rng(seed).integers(0, 200, (*SIZE, 3), np.uint8)
     frame[..., 2] += 40
     return frame

@@ -1,4 +1,4 @@
-"""What an Explanation tells: its maps by name, its line, its picture; and many frames at once."""
+"""The content of an Explanation: maps by name, repr, picture; and many frames at once."""
 
 from __future__ import annotations
 

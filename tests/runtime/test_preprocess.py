@@ -86,7 +86,7 @@ def test_shrinking_averages_instead_of_aliasing() -> None:
 def test_an_odd_side_is_averaged_too(size: tuple[int, int]) -> None:
     frame = noise(*size, 3)
     tensor, _ = Preprocessor(ImageInput("x", "NCHW", 3, 16, 16), PREPROCESS["raw255"])(frame)
-    # As much of the noise is left as in true averages of the same areas, not that of single pixels.
+    # The noise is as low as in exact area averages, not as high as in single pixels.
     averaged = cv2.resize(frame, (16, 16), interpolation=cv2.INTER_AREA)
     assert np.std(tensor) < 1.35 * np.std(averaged)
 
@@ -125,10 +125,10 @@ def test_geometry_keeps_proportions_and_stays_inside(
         assert rect.y >= 0
         assert rect.x + rect.width <= width
         assert rect.y + rect.height <= height
-        # centred, as far as whole pixels go
+        # centred, up to rounding to whole pixels
         assert abs(width - rect.width - 2 * rect.x) <= 1
         assert abs(height - rect.height - 2 * rect.y) <= 1
-    # the shape that was fitted in is at most half a pixel off its true proportions, but never empty
+    # the fitted shape is at most half a pixel off its exact proportions, but never empty
     fitted, shape = (geometry.seen, size) if resize == "crop" else (geometry.placed, frame)
     ideal = min((geometry.frame if resize == "crop" else size)[axis] / shape[axis] for axis in (0, 1))
     assert abs(fitted.height - max(1, shape[0] * ideal)) <= 0.5 + 1e-6

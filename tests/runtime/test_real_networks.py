@@ -1,4 +1,4 @@
-"""Real networks on real photos: the preprocessing that metadata describe finds the classes that are there."""
+"""Real networks on real photos: with the preprocessing of the metadata they find the right classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def graft(folder: Path, name: str, **options: object) -> Path:
 
 
 def hits(explain: Explainer) -> int:
-    """Photos whose class, the number before the first underscore, comes out first."""
+    """Photos whose class, the number before the first underscore, is the top class."""
     photos = sorted(shared("photos").glob("[0-9]*.jpg"))[::2]
     return sum(explain(cv2.imread(str(photo))).index == int(photo.name.split("_")[0]) for photo in photos)
 

@@ -24,7 +24,7 @@ def test_two_squares_the_stronger_first() -> None:
 
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.1, 0.5])
 def test_a_plateau_is_never_cut(share: float) -> None:
-    """As strong as the weakest pixel of the share: however large the square is, it is found whole."""
+    """Pixels that equal the weakest of the share are included: a square of any size is found whole."""
     (region,) = regions(squares((80, 80), (5, 6, 20, 30, 1.0)), share)
     assert region.box == (5, 6, 20, 30)
 
@@ -48,7 +48,7 @@ def test_specks_are_left_out() -> None:
 
 @pytest.mark.parametrize("resize", ["stretch", "crop", "letterbox"])
 def test_boxes_are_in_the_pixels_of_the_frame(resize: str) -> None:
-    """A square in the frame, brought to the input as the network sees it, is found at its place."""
+    """A square in the frame is found at its position after preprocessing."""
     box = (250, 120, 160, 96)
     frame = squares((480, 640), (*box, 1.0))
     geometry = Geometry.lay((480, 640), (224, 224), resize)

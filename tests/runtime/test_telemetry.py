@@ -1,4 +1,4 @@
-"""Nothing leaves the device: no command talks to anybody but the page's viewers and the asked source."""
+"""Nothing leaves the device: commands connect only to viewers and the requested source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs and outputs by URI: one registry each, from which the help and the messages are made."""
+"""Inputs and outputs by URI: one registry each, which the help and the messages use."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What several tests share: networks, oracles, servers, processes."""
+"""Helpers that several tests share: networks, oracles, servers, processes."""

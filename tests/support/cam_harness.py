@@ -1,4 +1,4 @@
-"""Grow class maps in a model and run them in onnxruntime; compute the same in float64 with torch."""
+"""Add class maps to a model and run them in onnxruntime; compute the same in float64 with torch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def with_class_map(
     epsilon: float = 0.0,
     normalised: bool = True,
 ) -> onnx.ModelProto:
-    """The model with the outputs of its own and `cam`, [N,h,w], before upsampling."""
+    """The model with its own outputs and `cam`, [N,h,w], before upsampling."""
     branch, value, logits, wanted = _branch(proto, tap)
     features = Tap(value, "NCHW", (), "Identity", nonnegative=False, bound=None, why="named by the test")
     cam = class_activation_map(

@@ -1,4 +1,4 @@
-"""A real Chromium without a window, driven through its DevTools pipe: nothing else to install."""
+"""A real headless Chromium, driven through its DevTools pipe: nothing else to install."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ for descriptor, end in zip((3, 4), ends):
     os.close(end)
 os.execv(sys.argv[3], sys.argv[3:])
 """
-"""Moves two pipes to descriptors 3 and 4, where the browser wants them, and becomes the browser."""
+"""Moves two pipes to descriptors 3 and 4, where the browser expects them, and execs the browser."""
 
 
 def find_chromium() -> str | None:
@@ -43,13 +43,13 @@ def find_chromium() -> str | None:
 
 
 class Chromium:
-    """One browser process with a profile of its own; it reads commands from descriptor 3 and answers by 4."""
+    """One browser process with its own profile; it reads commands from descriptor 3 and answers on 4."""
 
     def __init__(self, profile: Path, *flags: str) -> None:
         path = find_chromium()
         assert path is not None
         self.events: list[dict[str, Any]] = []
-        """What the browser told without being asked, of the domains that were enabled."""
+        """The events of the enabled DevTools domains."""
         commands_in, commands = os.pipe()
         answers, answers_out = os.pipe()
         command = [path, *FLAGS, *flags, f"--user-data-dir={profile}", "about:blank"]
@@ -89,7 +89,7 @@ class Chromium:
         return dict(json.loads(message))
 
     def open(self, url: str, size: tuple[int, int] = (1280, 800)) -> Tab:
-        """A tab in a window of its own, so that it counts as seen."""
+        """A tab in its own window, so that it counts as visible."""
         target = self.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = Tab(self, session)

@@ -29,7 +29,7 @@ SUBJECTS = {"chelsea.jpg": CAT_HEAD, "coffee.jpg": CUP_AND_SAUCER}
 
 
 def in_frame(box: Box, crop: PhotoCrop, size: tuple[int, int]) -> Box:
-    """A box of the photo as it lies in a frame of the clip, of `size` (width, height), cut at its edges."""
+    """A box of the photo in the coordinates of a clip's frame of `size` (width, height), clipped to it."""
     (across, down), (width, height) = crop.scale, size
     return Box(
         max(0.0, box.left * across - crop.left),

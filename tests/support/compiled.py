@@ -11,7 +11,7 @@ from onnx import helper
 
 
 def compiled_session(model: bytes, threads: int = 1) -> ort.InferenceSession:
-    """A session whose tensors lie apart in memory: a sanitizer sees where each of them ends."""
+    """A session without a memory arena: a sanitizer sees where each tensor ends."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
@@ -28,7 +28,7 @@ def feed(session: ort.InferenceSession, *inputs: np.ndarray) -> np.ndarray:
 
 
 def node_model(operator: str, *inputs: np.ndarray, **attributes: object) -> bytes:
-    """A model of one node, with these attributes, for inputs of these ranks: no exporter need write it so."""
+    """A model of one node, with these attributes, for inputs of these ranks: valid or not."""
     data = [
         helper.make_tensor_value_info(
             f"in{i}", helper.np_dtype_to_tensor_dtype(array.dtype), [None] * array.ndim

@@ -1,4 +1,4 @@
-"""A loop, and the frames and sinks to watch it with."""
+"""A loop, with sources and sinks for tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FRAME = (32, 48)
 
 
 class Counting(Source):
-    """Frames of one gray level each: frame i has the level `levels[i]`; goes wrong at frame `fails_at`."""
+    """Frames of one gray level each: frame i has the level `levels[i]`; raises at frame `fails_at`."""
 
     def __init__(self, levels: list[int], fails_at: int | None = None) -> None:
         self.levels = levels

@@ -28,7 +28,7 @@ def small_cnn(
         return (random.standard_normal(shape) * np.sqrt(2 / fan_in)).astype(dtype)
 
     first, second, third = channels
-    # Gemm had to have a bias once.
+    # In old opsets Gemm requires a bias.
     bias = {"b4": np.zeros(classes, dtype)} if opset < 11 else {}
     return network(
         f"""
@@ -78,7 +78,7 @@ def add_weights(model: onnx.ModelProto, **arrays: np.ndarray) -> None:
 
 
 def take_weights(model: onnx.ModelProto, name: str) -> np.ndarray:
-    """The weights of that name, which the model has no more."""
+    """The weights of that name, removed from the model."""
     (tensor,) = [tensor for tensor in model.graph.initializer if tensor.name == name]
     model.graph.initializer.remove(tensor)
     return numpy_helper.to_array(tensor)

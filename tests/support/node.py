@@ -26,7 +26,7 @@ process.stdout.write(JSON.stringify(answer));
 def run_node(body: str, **given: Any) -> Any:
     """What JavaScript returns; `given` has the keywords, `web("classes.js")` imports one of our modules.
 
-    Skips the test where there is no node.
+    Skips the test if there is no node.
     """
     node = shutil.which("node")
     if node is None:
@@ -44,7 +44,7 @@ def run_node(body: str, **given: Any) -> Any:
 
 
 def ort_web() -> Path:
-    """The files of onnxruntime-web; skips the test where they cannot be had."""
+    """The files of onnxruntime-web; skips the test if they are missing."""
     try:
         return find_ort_web()
     except FastcamError as error:

@@ -1,4 +1,4 @@
-"""A stand-in of the loop behind a live page, and its clients over sockets."""
+"""A fake of the loop behind a live page, and clients over sockets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fastcam_runtime.sinks.kept_folder import KeptFolder
 from fastcam_runtime.sinks.live_page.page import LivePage
 
 COLOURS = {"overlay": (0, 0, 255), "map": (0, 255, 0), "side": (255, 0, 0)}
-"""What the stand-in of the loop draws for each view, blue-green-red."""
+"""The colour that the fake loop draws for each view, blue-green-red."""
 
 
 LABELS = ("concatenated", "wild cat", "catfish", "dog", "tabby", "crane", "crane", "tiger cat")
@@ -31,7 +31,7 @@ def check_class(text: str) -> None:
 
 
 class Loop:
-    """Stands in for the loop: writes a picture of the view's colour, over and over, in its own thread."""
+    """A fake loop: repeatedly writes a picture of the view's colour, in its own thread."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""`fastcam` as a process of its own, to be sent signals."""
+"""`fastcam` as a separate process, for tests with signals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def terminal_signals() -> Iterator[None]:
-    """This process's signals as Python sets them when it is started from a terminal.
+    """Reset this process's signals to Python's defaults when started from a terminal.
 
     A shell's `&` and `nohup` have SIGINT or SIGHUP ignored, which Python and every child inherit.
     """
@@ -32,9 +32,9 @@ def terminal_signals() -> Iterator[None]:
 def started(
     *command: object, environment: Mapping[str, str] | None = None, ignored: int | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    """`python COMMAND…`, its signals as a terminal leaves them; killed if it has not ended by then.
+    """`python COMMAND…`, with the signals of a terminal; killed at the end of the block.
 
-    A test that fails would wait for it for ever otherwise, and one that runs in the background would have it
+    Otherwise a failing test would wait for it forever, and in the background the process would
     ignore Ctrl-C.
 
     Args:

@@ -1,4 +1,4 @@
-"""A model on a made-up picture, and what its graft says of itself."""
+"""A model on a synthetic picture, and the metadata of its graft."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real models, photos and videos that may lie beside the checkout; tests that need them skip without."""
+"""Real models, photos and videos that may be beside the checkout; tests that need them skip without them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHARED = ROOT.parent / "shared"
 
 
 def shared(relative: str) -> Path:
-    """The path of a shared file; skips the test where it is absent."""
+    """The path of a shared file; skips the test if it is missing."""
     path = SHARED / relative
     if not path.exists():
         pytest.skip(f"{relative} is not beside the checkout")

@@ -1,4 +1,4 @@
-"""Sites of `fastcam web` in tests: a stand-in for onnxruntime-web, and the browser's flags for a camera."""
+"""Sites of `fastcam web` in tests: a fake of onnxruntime-web, and the browser's flags for a camera."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GRANTED = "--use-fake-ui-for-media-stream"
 
 
 def fake_ort(folder: Path, *, webgpu: bool = False) -> Path:
-    """A folder that looks like onnxruntime-web to whoever only copies it."""
+    """A folder that looks like onnxruntime-web if it is only copied."""
     folder.mkdir()
     for name in (*WASM_FILES, *(WEBGPU_FILES if webgpu else ())):
         (folder / name).write_bytes(name.encode() * 100)

@@ -1,4 +1,4 @@
-"""Small models in the form of the contract, whose maps can be told by looking at the picture.
+"""Small models in the form of the contract, whose maps follow from the picture's colours.
 
 The scores are the mean red, green and blue of the picture, times `GAIN`; the maps are:
 `saliency_map` the mean of the three, `saliency_cam` the chosen colour, the scales 2×2 and 4×4 averages of the

@@ -1,4 +1,4 @@
-"""Tuning with times that are made up, and what it finds on `small_cnn`."""
+"""Tuning with simulated times, and its results on `small_cnn`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Measure = Callable[[Sequence[Variant], int, Callable[[int], None]], None]
 
 
 def clock(costs: Mapping[str, float], otherwise: float = 1.0) -> Measure:
-    """Takes times of its own making: the plain network 10 ms, each form its cost more, ±10 %.
+    """Simulates times: the plain network 10 ms, each form its cost more, ±10 %.
 
     In CPU time a form costs twice as much.
     """

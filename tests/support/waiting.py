@@ -9,7 +9,7 @@ import pytest
 
 
 def until(condition: Callable[[], object], what: str = "nothing happened") -> None:
-    """Wait until `condition` holds; after a time that is far too long, the test fails with `what`."""
+    """Wait until `condition` holds; after a generous timeout, the test fails with `what`."""
     end = time.monotonic() + 20
     while not condition():
         if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""docs/quality.md is what the committed results say."""
+"""docs/quality.md matches the committed results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The book of operator facts, against the operators themselves as onnxruntime computes them."""
+"""The table of operator facts, checked by running the operators in onnxruntime."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPSET = 22
 MICROSOFT = {"FastGelu", "QuickGelu", "BiasGelu", "FusedConv", "FusedGemm", "FusedMatMul"}
 """Operators of onnxruntime alone, which `onnx.defs` does not know."""
 REPLACED = {"Upsample": 9}
-"""Operators that only older opsets have, and the last one that does."""
+"""Operators of older opsets, and the last opset that has them."""
 NOT_RUN = {"Swish", "DeformConv", "ConvInteger", "QLinearConv", *REPLACED}
 """Operators of opsets that onnxruntime does not run yet, and those that need integers or offsets."""
 SHAPE = (2, 4, 6, 6)
@@ -119,7 +119,7 @@ def given(name: str, x: np.ndarray = INPUT) -> np.ndarray:
 
 
 def rows(*wanted: str) -> list[Any]:
-    """The operators of which a fact holds and that onnxruntime runs, as parameters of a test."""
+    """The operators for which a fact holds and that onnxruntime runs, as parameters of a test."""
     found = [
         row for row in OPERATORS.values()
         if row.name not in NOT_RUN and any(getattr(row, fact) for fact in wanted)

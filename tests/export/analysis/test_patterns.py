@@ -1,4 +1,4 @@
-"""Groups of nodes that stand for one thing."""
+"""Groups of nodes with one meaning."""
 
 from __future__ import annotations
 

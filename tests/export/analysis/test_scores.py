@@ -1,4 +1,4 @@
-"""Which outputs are class scores, and that a plain and a grafted file say the same of them."""
+"""Which outputs are class scores, and that a plain and a grafted file agree."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def best() -> onnx.ModelProto:
 
 
 def lines(capsys: pytest.CaptureFixture[str], *files: Path) -> list[str]:
-    """What `inspect` says of the scores of each file."""
+    """What `inspect` prints about the scores of each file."""
     told = []
     for file in files:
         assert main(["inspect", str(file)]) == 0
@@ -91,7 +91,7 @@ def test_a_number_of_classes_that_is_not_declared_follows_from_the_weights(tmp_p
 
 
 def test_a_file_that_does_not_state_the_shape_is_read_as_before(tmp_path: Path) -> None:
-    """Format 1 without `scores_shape`: a free dimension is taken for classes."""
+    """Format 1 without `scores_shape`: a free dimension counts as classes."""
     target = tmp_path / "grafted.onnx"
     export(sequence("32,64"), target)
     model = onnx.load(target)

@@ -1,6 +1,6 @@
-"""In which order onnxruntime runs a grafted file: every map right behind its tap.
+"""The order in which onnxruntime runs a grafted file: every map right after its tap.
 
-A tap that waits until the network has run to its end is no longer in the cache when it is read, and holds
+A tap that is read only after the whole network has run is no longer in the cache by then, and holds
 its memory until then. onnxruntime's order follows from that of the nodes in the file.
 """
 

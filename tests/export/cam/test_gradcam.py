@@ -1,4 +1,4 @@
-"""The maps themselves: golden vectors, and values at the edge of what float32 holds."""
+"""The maps: golden vectors, and values at the limits of float32."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_golden_head(method: str, epsilon: float, key: str, tolerance: float, cl
 
 @pytest.mark.parametrize(("method", "key"), [("gradcam++", "cam_gradcampp"), ("gradcam", "cam_gradcam")])
 def test_golden_network(method: str, key: str) -> None:
-    """The reference's whole way: its features, its head with its ε, upsampled, then min–max."""
+    """The whole reference pipeline: its features, its head with its ε, upsampled, then min–max."""
     golden = np.load(GOLDEN / "fastcam_smallcnn.npz")
     model = gap_linear(golden["w_fc.weight"], golden["w_fc.bias"])
     grown = with_class_map(model, "tap", method=method, epsilon=1e-7, normalised=False)
@@ -91,7 +91,7 @@ def test_extreme_gradients(scale: float, method: str, closed: bool) -> None:
 
 @pytest.mark.parametrize("end", ["Softmax", "LogSoftmax", "Sigmoid"])
 def test_scores_of_200(end: str) -> None:
-    """Probabilities of exactly 0 and 1 hide nothing: the gradient is that of the logit."""
+    """Probabilities of exactly 0 and 1 do not matter: the gradient is that of the logit."""
     x = np.ones((1, 2, 2, 2), np.float32) * np.float32([[[[1, 2], [3, 4]], [[4, 1], [1, 1]]]])
     weight = np.float32([[80, 1], [-80, 3], [5, 2]])
     runners = [session(with_class_map(gap_linear(weight, end=e), "tap")) for e in ("", end)]
@@ -129,7 +129,7 @@ def test_vanishing_denominator_stays_finite(closed: bool) -> None:
 
 
 def test_class_selection() -> None:
-    """−1 is the arg-max, one number serves every image, one beyond the last class is the last."""
+    """−1 is the arg-max, one number is broadcast to all images, a number above the last class is the last."""
     weight = np.eye(3, dtype=np.float32)
     x = np.zeros((3, 3, 2, 2), np.float32)
     for image, channel in ((0, 2), (1, 0), (2, 1)):
@@ -172,7 +172,7 @@ def test_minmax(cam: np.ndarray) -> None:
 
 
 def test_constant_map_upsampled_is_zero() -> None:
-    """Upsampling rounds; what it rounds a constant map by is not stretched to 0…1."""
+    """Upsampling rounds; the rounding error of a constant map is not stretched to 0…1."""
     enlarge = upsample(opset=OPSET, size_from=(3, 5), size_to=(97, 131))
     for value in (0.0, 0.1, 0.7, 123.456):
         large = run_step(enlarge, np.full((2, 3, 5), value, np.float32))

@@ -1,4 +1,4 @@
-"""The forms that heads come in: where the logits are, which gradient is used, what is refused."""
+"""Forms of heads: where the logits are, which gradient is used, what is refused."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_opsets(opset: int) -> None:
     ids=["unknown", "unknown_at_the_end", "elsewhere", "index"],
 )
 def test_refused(nodes: str, message: str) -> None:
-    """One line that names the node, its operator, and what works all the same."""
+    """One line that names the node, its operator, and what still works."""
     model = build(Form("refused", nodes), True)
     with pytest.raises(GraftError, match=message) as error:
         with_class_map(model, "tap")
@@ -181,7 +181,7 @@ def test_refused(nodes: str, message: str) -> None:
 
 
 def test_subgraphs_are_refused() -> None:
-    """A value that an If takes from outside is a way of the gradient too."""
+    """The gradient also flows through a value that an If captures."""
     model = build(Form("plain", GEMM + "scores = Identity(l)"), True)
     branch = onnx.parser.parse_graph("g () => (float[N,5] r) { r = Neg(l) }")
     node = onnx.helper.make_node("If", ["yes"], ["chosen"], "choice", then_branch=branch, else_branch=branch)

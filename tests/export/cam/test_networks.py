@@ -31,7 +31,7 @@ MODELS = ROOT / "models"
 
 @dataclass(frozen=True)
 class Network:
-    """A network in two parts: `head(body(picture))` are the scores, between them lies the last tap."""
+    """A network in two parts: `head(body(picture))` are the scores, with the last tap between the two."""
 
     module: nn.Module
     body: Part
@@ -39,7 +39,7 @@ class Network:
     size: int
     dynamo: bool = False
     tap: str | None = None
-    """Operator whose last output is the tap, where it is not the one that is found."""
+    """The operator whose last output is the tap, if it is not the tap that is found."""
 
 
 def resnet18(tv: ModuleType) -> Network:

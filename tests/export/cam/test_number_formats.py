@@ -1,4 +1,4 @@
-"""Heads in half precision and in quantised integers: the map is float32, the network stays as it is."""
+"""Heads in half precision and in quantised integers: the map is float32, the network is not changed."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_weights_with_a_scale_per_block() -> None:
 
 
 def _float_readers(grown: onnx.ModelProto, network: onnx.ModelProto) -> dict[str, int]:
-    """How often the network's dequantised tensors are read: one more would undo its integer kernels."""
+    """How often the network's dequantised tensors are read: one more would prevent integer kernels."""
     dequantised = {n.output[0] for n in network.graph.node if n.op_type == "DequantizeLinear"}
     readers = Counter(name for node in grown.graph.node for name in node.input if name in dequantised)
     return dict(readers)

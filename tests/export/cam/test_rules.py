@@ -24,7 +24,7 @@ def random(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def build(case: Case, free: bool, constants: dict[str, np.ndarray]) -> onnx.ModelProto:
-    """The model x → tap → y → Flatten → MatMul → logits; `free` leaves all but the channels open."""
+    """The model x → tap → y → Flatten → MatMul → logits; `free` frees all but the channels."""
     n, c, h, w = case.shape
     dims = f"N,{c},H,W" if free else f"{n},{c},{h},{w}"
     model = onnx.parser.parse_model(

@@ -79,7 +79,7 @@ def test_inspect_shows_scales_taps_and_reasons(plain: Path, capsys: pytest.Captu
         assert text in out
 
 
-@pytest.mark.parametrize("size", ["32,32", "h,w"])  # what is not declared follows from the picture
+@pytest.mark.parametrize("size", ["32,32", "h,w"])  # undeclared sizes follow from the picture's size
 def test_inspect_says_where_there_are_no_class_scores(
     size: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -271,7 +271,7 @@ def test_bad_options(
 
 @pytest.mark.slow
 def test_a_full_disk_leaves_the_old_file(plain: Path, tmp_path: Path) -> None:
-    """The file-size limit of a process fails a write half-way, as a full disk does."""
+    """The file-size limit of a process makes a write fail half-way, like a full disk."""
     target = tmp_path / "o.onnx"
     target.write_bytes(b"precious")
     command = [sys.executable, "-m", "fastcam_runtime.cli.main", "export", str(plain), str(target)]

@@ -1,4 +1,4 @@
-"""`fastcam demo` as a newcomer starts it, what its files show, and what Ctrl-C leaves."""
+"""`fastcam demo` with its defaults, the content of its files, and what Ctrl-C leaves."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ sys.exit(code)
 
 
 class Finished:
-    """A whole run of the demo, small, in a process of its own."""
+    """A whole run of the demo, small, in its own process."""
 
     def __init__(self, folder: Path) -> None:
         self.out = folder / "a demo"
@@ -109,7 +109,7 @@ def test_video_has_every_frame(demo: Finished) -> None:
     assert rate_of(demo.out / "overlay.mp4") == pytest.approx(30)
     assert len(frames) == FRAMES
     assert {frame.shape for frame in frames} == {(120 + row_height(120, 160), 160, 3)}
-    # The cat and the cup, not one picture throughout.
+    # The cat and the cup, not the same picture everywhere.
     assert np.abs(frames[0].astype(int) - frames[-1]).mean() > 10
 
 
@@ -198,7 +198,7 @@ def test_every_tile_is_in_its_place(model: Model) -> None:
     assert expected[0] in found
     assert expected[1] in found
     assert found.index(expected[0]) < found.index(expected[1])
-    # Nothing else is that long but the bars of the legend.
+    # Only the bars of the legend are that long.
     assert all(line in (*expected, []) for line in found[: len(found) * 3 // 4])
 
 
@@ -220,7 +220,7 @@ def test_every_column_shows_its_own_map(model: Model) -> None:
 
 
 def test_the_demo_says_when_noise_hides_the_difference() -> None:
-    """Pairs that differ both ways by far more than on average; and pairs that always differ alike."""
+    """Pairs whose differences vary far more than their mean; and pairs with a constant difference."""
     rng = np.random.default_rng(0)
     base = 10 + rng.normal(0, 0.1, 40)
     lost, clear = base + rng.normal(0, 2, 40), base + 1
@@ -288,7 +288,7 @@ def test_progress_on_a_terminal_rewrites_its_line() -> None:
 
 
 class TestInterrupted:
-    """Nothing half-written is left, and what an earlier run left is untouched."""
+    """No partial file is left, and the results of an earlier run are untouched."""
 
     @staticmethod
     @contextmanager

@@ -52,7 +52,7 @@ def test_frame_gives_what_the_runtime_prepares(
     level = 1 / min(explain.metadata.preprocess.std)
     np.testing.assert_allclose(found[image.name], wanted, atol=2 * level, rtol=0)
     assert np.abs(found[image.name] - wanted).mean() < 0.5 * level
-    # From there on it is the same file.
+    # The rest of the graph is the same.
     same = run(onnx.load(tmp_path / "plain.onnx"), **{image.name: found[image.name]})
     for name in ("logits", "saliency_map"):
         np.testing.assert_allclose(found[name], same[name], atol=1e-5)

@@ -1,4 +1,4 @@
-"""Heads of every family are recognised from one run, and what does not fit is named."""
+"""Heads of every family are recognised from one run, and messages say what does not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class map of a detector against a float64 oracle: scores per cell, enlarged, largest, min–max."""
+"""The class map of a detector against a float64 oracle: scores per cell, upsampled, maximum, min–max."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maps that know nothing of the network."""
+"""Control maps, which do not depend on the network."""
 
 from __future__ import annotations
 

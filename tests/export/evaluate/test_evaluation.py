@@ -1,4 +1,4 @@
-"""The whole evaluation on a file whose maps can be told by looking at the picture, and the command."""
+"""The whole evaluation on a file whose maps follow from the picture's colours, and the command."""
 
 from __future__ import annotations
 

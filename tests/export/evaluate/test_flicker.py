@@ -27,7 +27,7 @@ def test_a_still_map_does_not_flicker_and_a_blinking_one_does(frames: str) -> No
     assert found["still"].plain == 0
     assert found["still"].correlation == pytest.approx(1)
     assert found["blinking"].plain == pytest.approx(100 * 0.1 / still.std(), rel=1e-3)
-    # Smoothing of 0.7 passes 0.3 / 1.7 of what changes its sign with every frame, once it has settled.
+    # Smoothing of 0.7 passes 0.3 / 1.7 of an alternating signal in the steady state.
     assert found["blinking"].smoothed < 0.35 * found["blinking"].plain
     assert found["blinking"].frames == 12
 

@@ -32,6 +32,6 @@ def test_masks_are_those_of_the_papers_reference_code() -> None:
     golden = np.load(shared("golden/mask_kar.npz"))
     for share in (0.1, 0.3, 0.5, 0.9):
         ours, theirs = top(ranking(golden["sal"]), share), golden[f"mask_sal_{share}"] > 0
-        # The reference keeps what is strictly above a threshold: one pixel less than the share.
+        # The reference keeps values strictly above a threshold: one pixel less than the share.
         assert (ours | theirs == ours).all()
         assert ours.sum() - theirs.sum() <= 1

@@ -1,4 +1,4 @@
-"""Insertion, deletion and average drop, against an implementation of their own on a network that is known."""
+"""Insertion, deletion and average drop, against an independent implementation on a known network."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_perfect_map_has_the_areas_that_follow_by_hand() -> None:
     picture, black = np.ones((1, SIZE, SIZE), np.float32), np.zeros((1, SIZE, SIZE), np.float32)
     perfect = _weights().astype(np.float32)
     insertion, deletion = curves(picture, black, {"map": ranking(perfect)}, _ask)["map"]
-    # 50 of the 400 pixels carry all: at 10 % 40 of them are in, from 25 % on all.
+    # 50 of the 400 pixels have all the weight: at 10 % 40 of them are inserted, from 25 % on all.
     assert insertion == pytest.approx([0, 0.8, 1, 1, 1, 1])
     assert deletion == pytest.approx([1, 0.2, 0, 0, 0, 0])
     assert area(insertion) == pytest.approx(0.1 * 0.4 + 0.15 * 0.9 + 0.75)

@@ -74,7 +74,7 @@ def test_the_package_grad_cam_imputes_the_same() -> None:
 
 
 def test_the_gain_is_that_of_the_dense_solution() -> None:
-    """A network that sees how rough the left half is; the noise of ROAD is all that may differ."""
+    """A network that measures the roughness of the left half; only ROAD's noise may differ."""
     picture = _picture(24)
 
     def ask(versions: list[np.ndarray]) -> np.ndarray:

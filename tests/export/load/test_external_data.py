@@ -1,4 +1,4 @@
-"""Weights in files of their own: found wherever they belong, or missed in one line."""
+"""External weights: found in the right place, or reported as missing in one line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.running import picture, run
 
 
 def keep_outside(tensor: TensorProto, file: Path, **entries: str) -> None:
-    """Move a tensor's values to a file of their own; `entries` replace what the tensor says of it."""
+    """Move a tensor's values to an external file; `entries` replace the tensor's reference to it."""
     file.write_bytes(tensor.raw_data)
     length = str(len(tensor.raw_data))
     tensor.ClearField("raw_data")

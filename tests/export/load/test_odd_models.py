@@ -1,4 +1,4 @@
-"""Models as they also come: read as they are meant, or refused in one line for export, inspect and tune."""
+"""Unusual models: read correctly, or refused in one line by export, inspect and tune."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_negative_dimension_is_free() -> None:
     ids=["batch", "size", "both", "size of a free batch"],
 )
 def test_shapes_left_over_from_before_a_dimension_was_freed(given: str, freed: tuple[int, ...]) -> None:
-    """Somebody edits the input; the shapes inside, and that of the output, are still the old ones."""
+    """Someone has edited the input; the shapes inside and of the output are still the old ones."""
     model = onnx.shape_inference.infer_shapes(small_cnn(f"float[{given}] input"))
     assert {value.name for value in model.graph.value_info} > {"a1", "a2", "a3", "flat"}
     for axis in freed:
@@ -105,7 +105,7 @@ def test_a_half_precision_network_that_dequantises_by_a_constant_node() -> None:
 
 
 def refused(capsys: pytest.CaptureFixture[str], path: Path, command: list[str]) -> str:
-    """What the one line says of the file, which stays alone in its folder."""
+    """The line about the file; nothing else may be in its folder."""
     before = sorted(path.parent.iterdir())
     name, *options = command
     out = {"export": [path.parent / "o.onnx"], "tune": ["--out", path.parent / "o.onnx"]}.get(name, [])
@@ -157,7 +157,7 @@ def with_sparse_weights() -> onnx.ModelProto:
         (with_map_output(), "its graph cannot be read: Map types are not supported yet\n"),
         (with_sparse_constant(), "its graph cannot be read: Sparse tensors are not supported yet\n"),
         (with_sparse_weights(), "its sparse initializer 'w2' cannot be read: make it dense\n"),
-        # Relu has changed with opset 14, so this is no valid ONNX.
+        # Relu changed in opset 14, so this is not valid ONNX.
         (
             with_function(13, "r = Relu (x) c = Conv <strides=[2,2], pads=[1,1,1,1]> (r, w)"),
             "its local functions cannot be inlined: Opset mismatch",

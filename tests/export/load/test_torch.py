@@ -1,4 +1,4 @@
-"""Torch modules and names of them."""
+"""Torch modules, and names that refer to them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_factory_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.slow
 @pytest.mark.usefixtures("importable")
 def test_a_factory_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command is a script elsewhere, so that Python itself would look beside that one."""
+    """The command is a script in another folder, where Python itself would search for modules."""
     (tmp_path / "net_of_mine.py").write_text("from tiny_zoo import tiny\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", str(tmp_path))])
@@ -177,7 +177,7 @@ except fastcam_export.LoadError as error:
 
 
 def without(missing: str, *argv: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """`fastcam` where a package is not installed; without arguments, `export` of what is no model."""
+    """`fastcam` without an installed package; without arguments, `export` of a missing model."""
     command = [sys.executable, "-c", WITHOUT, missing, *argv]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=folder)
 

@@ -1,4 +1,4 @@
-"""Older opsets: the upgraded network computes what the given one did, to the last digit."""
+"""Older opsets: the upgraded network gives bit-identical results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.running import picture, run
 
 
 def with_upsampling(opset: int, mode: str, scales: tuple[float, float]) -> onnx.ModelProto:
-    """`small_cnn` with its second feature map enlarged, and a head that sees where each pixel went."""
+    """`small_cnn` with its second feature map upsampled, and a head that depends on each pixel's position."""
     operator = "Upsample" if opset < 10 else "Resize"
     model = small_cnn(opset=opset)
     c3 = next(node for node in model.graph.node if node.output[0] == "c3")
@@ -44,7 +44,7 @@ def test_upsampling_keeps_its_pixels_where_they_were(
 def test_an_upgrade_that_changes_the_network_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, kind: str
 ) -> None:
-    """Whether the model comes from a file or not, it is compared with what was given."""
+    """From a file or from memory, the model is compared with the original."""
     upgrading = importlib.import_module("fastcam_export.load.upgrade")  # beside the function of that name
     monkeypatch.setattr(upgrading, "_keep_resize_modes", lambda proto: None)
     model = with_upsampling(10, "linear", (2, 2))
@@ -58,7 +58,7 @@ def test_an_upgrade_that_changes_the_network_is_found(
 @pytest.mark.parametrize("function", ["Softmax", "LogSoftmax"])
 @pytest.mark.parametrize("flat", [True, False])
 def test_an_upgraded_half_precision_softmax_keeps_every_digit(flat: bool, function: str) -> None:
-    """Of scores N×1000, and of N×1000×1×1, which the older operator takes for a matrix."""
+    """For scores N×1000, and N×1000×1×1, which the older operator flattens to a matrix."""
     model = small_cnn("float16[1,3,64,64] input", opset=11, dtype=np.float16, channels=(8, 12, 1000))
     del model.graph.node[-1 if flat else -2 :]
     before = model.graph.node[-1].output[0]
@@ -91,7 +91,7 @@ HEADS = {
 
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
 def test_no_cast_beside_what_it_would_round(head: str) -> None:
-    """Where neighbours of a Softmax have kernels for half precision, the upgrade leaves it as it is."""
+    """If neighbours of a Softmax have half-precision kernels, the upgrade does not change it."""
     rng = np.random.default_rng(0)
     weights = {
         "w1": rng.standard_normal((16, 3, 3, 3)).astype(np.float16),

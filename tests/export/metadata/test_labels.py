@@ -43,7 +43,7 @@ def test_labels_as_editors_save_them(mark: str, text: str, tmp_path: Path) -> No
     "names", ["{[1]: 'a'}", "{None: 'a'}", "{1e999: 'a'}", '{"x": "a"}', "5", "[" * 3000, "[" * 1_000_000]
 )
 def test_a_files_own_names_that_are_none(names: str, tmp_path: Path) -> None:
-    """What its author wrote there is not the user's mistake; in the user's own file it is."""
+    """Bad entries of a model file are not the user's mistake; in the user's own file they are."""
     model = small_cnn()
     model.metadata_props.add(key="names", value=names)
     assert metadata_of(graft(model)).labels == ()
@@ -79,7 +79,7 @@ def test_mistakes(labels: Any, message: str) -> None:
     ("labels", "words"), [(["a" * 1_001] * 10, "1001 characters"), (["a"] * 100_001, "100001")]
 )
 def test_labels_beyond_the_limits(labels: list[str], words: str) -> None:
-    """Those of the user are refused; those of a file, which are not the user's mistake, are left out."""
+    """The user's labels are refused; labels of a file are not the user's mistake and are ignored."""
     assert words in refusal_of(labels=labels)
     model = small_cnn()
     helper.set_model_props(model, {"names": json.dumps(labels)})

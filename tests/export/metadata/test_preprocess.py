@@ -1,4 +1,4 @@
-"""Preprocessing: as presets and as JSON, and what a model file says of it."""
+"""Preprocessing: as presets, as JSON, and from a model file."""
 
 from __future__ import annotations
 

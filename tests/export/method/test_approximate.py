@@ -65,7 +65,7 @@ def test_the_weights_of_the_other_scales_stay() -> None:
 
 
 def test_the_class_map_keeps_its_layer() -> None:
-    """Leaving the last scale out of the combination does not move the class map to another layer."""
+    """Without the last scale in the combination, the class map still uses the same layer."""
     model = small_cnn()
     cams = [
         run(graft(model, outputs=["saliency_map", "cam"], channel_share=share), ["saliency_cam"])
@@ -123,7 +123,7 @@ def test_numbers_of_any_kind_are_shares(share: Any) -> None:
 
 
 def test_too_few_channels_to_thin() -> None:
-    """Three channels are fewer than one group: they are all read, and the file does not claim otherwise."""
+    """Three channels are fewer than one group: all are read, and the file says so."""
     weights = np.random.default_rng(0).standard_normal((3, 3, 3, 3)).astype(np.float32)
     model = network(
         """

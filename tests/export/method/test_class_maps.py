@@ -146,7 +146,7 @@ def test_free_sizes() -> None:
 
 def attention_pool(picture: str, *, hidden: bool) -> onnx.ModelProto:
     """Features weighted by their softmax over the pixels, which are flattened as torch's older exporter does:
-    to a shape computed from theirs, where ONNX's inference does not follow; or to the same as a constant."""
+    to a shape computed at run time, where ONNX's shape inference fails; or to a constant shape."""
     random = np.random.default_rng(7)
     shape = "s = Shape (a) c = Slice (s, first, second) t = Concat <axis=0> (c, rest)"
     return network(
@@ -170,7 +170,7 @@ def attention_pool(picture: str, *, hidden: bool) -> onnx.ModelProto:
 @pytest.mark.slow
 @pytest.mark.parametrize("picture", ["2,3,64,64", "N,3,64,64", "N,3,H,W"])
 def test_a_head_whose_shapes_are_hidden_from_inference(picture: str) -> None:
-    """They are seen when the network is run, once. What is free there may have any size later."""
+    """The shapes are observed in one run. Free dimensions may have any size later."""
     hidden = session(graft(attention_pool(picture, hidden=True), outputs=["cam"]))
     plain = session(graft(attention_pool(picture, hidden=False), outputs=["cam"]))
     sizes = {"2": [(2, 3, 64, 64)], "N": [(1, 3, 64, 64), (3, 3, 64, 64)]}[picture[0]]
@@ -184,7 +184,7 @@ def test_a_head_whose_shapes_are_hidden_from_inference(picture: str) -> None:
 
 @pytest.mark.parametrize("picture", ["2,3,64,64", "N,3,64,64"])
 def test_hidden_shapes_that_are_not_what_they_look_like(picture: str) -> None:
-    """A pool and a linear layer, but each class is made of one half of the channels: it has no row of its own
+    """A pool and a linear layer, but each class uses only one half of the channels: it has no row of its own
     in the layer. Where the batch is free, all that is known of what lies between is that it has two axes."""
     computed = """
         s = Shape (pooled) n = Slice (s, i0, i1) c = Slice (s, i1, i2) half = Div (c, i2)
@@ -219,7 +219,7 @@ def test_hidden_shapes_that_are_not_what_they_look_like(picture: str) -> None:
 @pytest.mark.parametrize("hidden", [True, False])
 @pytest.mark.parametrize("picture", ["1,3,64,64", "N,3,64,64", "N,3,H,W"])
 def test_other_heads_take_one_class_per_image(picture: str, hidden: bool) -> None:
-    """Three classes for one image are an error, and no map of their sum; one class serves all images."""
+    """Three classes for one image are an error, not a map of their sum; one class is broadcast."""
     model = session(graft(attention_pool(picture, hidden=hidden), outputs=["cam"]))
     with pytest.raises(Exception, match=r"saliency_class|SelectClass"):
         run(model, pictures(1), 1, 2, 3)
@@ -296,7 +296,7 @@ def test_the_shipped_network_equals_autograd() -> None:
         grafted = session(graft(exported, outputs=["cam"], cam=name))
         for index in (int(scores.argmax()), 967, 0, 500):
             g = cam_harness.autograd(head, a, np.array([index]))
-            # Min–max comes after the interpolation, so the textbook's map is brought to size first.
+            # Min–max comes after the interpolation, so the textbook's map is upsampled first.
             expected = cam_harness.normalise(method.bilinear(cam_harness.textbook_cam(a, g, name), 224, 224))
             np.testing.assert_allclose(run(grafted, x, index)["saliency_cam"], expected, atol=1e-4)
 
@@ -319,7 +319,7 @@ def test_the_maps_of_two_classes_point_at_two_objects(model: str, cam: str, tmp_
     for explanation, own, other in ((dog, DOG, CAT), (cat, CAT, DOG)):
         weight = explanation.maps["saliency_cam"]
         assert inside(np.unravel_index(np.argmax(weight), weight.shape), own)
-        # Grad-CAM++ knows only what speaks for a class; Grad-CAM also what speaks against it.
+        # Grad-CAM++ uses only evidence for a class; Grad-CAM also evidence against it.
         if cam == "gradcam":
             assert mass(weight, own) > 1.5 * mass(weight, other)
             fine = explanation.maps["saliency_fastcam"]

@@ -1,4 +1,4 @@
-"""Statistics, normalisations and combinations against the paper's reference code, where that is right.
+"""Statistics, normalisations and combinations against the paper's reference code, where that is correct.
 
 `tests/golden/README.md` says what each file holds and where the reference is known to be wrong.
 """

@@ -63,7 +63,7 @@ def test_colours_that_a_reader_relies_on() -> None:
 def test_lovi_matches_the_reference(case: str) -> None:
     with np.load(GOLDEN / f"draw_{case}.npz", allow_pickle=False) as data:
         stack, bgr, hsv = data["stack"], data["lovi_bgr"], data["lovi_hsv"]
-    # The reference stretches the whole stack first, and has no answer for a pixel that is 0 at all scales.
+    # The reference normalises the whole stack first, and is undefined for a pixel that is 0 at all scales.
     q = (stack - stack.min()) / (stack.max() - stack.min())
     maps = [np.ascontiguousarray(q[None, :, :, k]) for k in range(q.shape[2])]
     lit = q.sum(axis=2) > 0

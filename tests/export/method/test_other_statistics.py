@@ -1,4 +1,4 @@
-"""Every statistic beside SMOE Scale, run by onnxruntime, against its float64 formula."""
+"""Every statistic except SMOE Scale, run by onnxruntime, against its float64 formula."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def runner(name: str, shape: tuple[int, ...], opset: int = 17, nonnegative: bool
 
 
 def assert_close(found: np.ndarray, expected: np.ndarray, level: np.ndarray | float = 0.0) -> None:
-    """Within 1e-5 of the map's range; `level` bounds what float32 inputs can resolve of it."""
+    """Within 1e-5 of the map's range; `level` bounds the resolution of float32 inputs."""
     assert np.isfinite(found).all()
     spread = np.ptp(expected, axis=(1, 2), keepdims=True)
     assert (np.abs(found - expected) <= 1e-5 * spread + 1e-6 * level + 1e-6).all()
@@ -109,7 +109,7 @@ def test_truncated_normal_entropy(x: np.ndarray) -> None:
 
 @pytest.mark.parametrize("a", [-30.0, -3.0, 0.0, 1.9, 2.1, 4.0, 5.2, 8.0, 20.0, 300.0])
 def test_the_tail_of_the_truncated_normal(a: float) -> None:
-    """From a = 4 the reference is wrong, from 5.2 it is no number; here two values, ±1 around the mean."""
+    """From a = 4 the reference is wrong, from 5.2 it is NaN; here two values, ±1 around the mean."""
     x = np.array([-a - 1, -a + 1], np.float32).reshape(1, 2, 1, 1)
     m, s = float(x.astype(np.float64).mean()), float(x.astype(np.float64).std())
     a = -m / s
@@ -163,7 +163,7 @@ def test_the_oracle_agrees_with_the_derived_vectors() -> None:
     data = np.load(GOLDEN / "derived_paper_only_stats.npz", allow_pickle=False)
     mean, std, entropy = oracle.truncnormal(data["in_signed"], ddof=1)
     for found, name in ((mean, "truncnorm_mean"), (std, "truncnorm_std"), (entropy, "truncnorm_ent_stable")):
-        # Equal channels: undefined there, decided here.
+        # Equal channels: undefined in the reference, defined here.
         defined = np.isfinite(data[name])
         assert defined.sum() > 50
         np.testing.assert_allclose(found[defined], data[name][defined], rtol=1e-9, atol=1e-9)

@@ -63,7 +63,7 @@ def assert_close_to_range(found: np.ndarray, expected: np.ndarray, tolerance: fl
     assert np.isfinite(found).all()
     spread = np.ptp(expected, axis=(1, 2), keepdims=True)
     level = np.abs(expected).max(axis=(1, 2), keepdims=True)
-    # A map of one pixel, or of equal pixels, has no range: its level stands in.
+    # A map of one pixel, or of equal pixels, has no range: its level is used instead.
     scale = np.where(spread > 0.01 * level, spread, level)
     assert (np.abs(found - expected) <= tolerance * scale).all()
 
@@ -75,7 +75,7 @@ def assert_smoe(found: np.ndarray, x: np.ndarray, epsilon: float = 1e-6) -> None
     assert np.isfinite(found).all()
     assert (found >= 0).all()
     assert (found[equal] == 0).all()
-    # Beside 1e-5 of the range: what nearly equal channels differ by is resolved to 1e-6 of their mean.
+    # In addition to 1e-5 of the range: nearly equal channels are resolved to 1e-6 of their mean.
     mean = x.mean(axis=1, dtype=np.float64) + epsilon
     resolved = 1e-6 * np.maximum(mean, expected).max(axis=(1, 2), keepdims=True)
     spread = np.ptp(expected, axis=(1, 2), keepdims=True)
@@ -105,7 +105,7 @@ def test_smoe_of_a_large_tensor_at_the_ends_of_its_range(channels: int, bound: f
     x[rng.random(shape) < 0.3] = 0
     x[:, :, 0] = 0
     x[:, :, 1] = 1e9
-    x[:, 1:, 2] = 0  # one channel carries everything
+    x[:, 1:, 2] = 0  # one channel has the whole sum
     x[:, 0, 2] = 1e9
     x = np.minimum(x, bound or 1e9).astype(np.float32)
     step = statistic(
@@ -126,7 +126,7 @@ HARDEST = {
     (0.0, 1e-12): (6,), (0.0, 1e-9): (8, 64), (0.0, 1e-7): (10,),
     (None, 1.0): (8,), (None, 1e-6): (64,),
 }  # fmt: skip
-"""Numbers of channels by (bound, epsilon): for every form of the function the widest range it holds."""
+"""Numbers of channels by (bound, epsilon): for every form of the function, its widest range."""
 CASES = [(*key, channels) for key, several in HARDEST.items() for channels in several]
 
 

@@ -1,4 +1,4 @@
-"""`fastcam quantize`: the int8 file, and whether the report tells the truth about it."""
+"""`fastcam quantize`: the int8 file, and whether its report is correct."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def constants(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 
 def weight_quantizers(model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    """The DequantizeLinear nodes in front of convolutions' weights."""
+    """The DequantizeLinear nodes of convolutions' weights."""
     weights = {node.input[1] for node in model.graph.node if node.op_type == "Conv"}
     return [
         node for node in model.graph.node if node.op_type == "DequantizeLinear" and node.output[0] in weights

@@ -75,7 +75,7 @@ def test_tune(tmp_path: Path, number: int, code: int) -> None:
     )
     assert returned == code, errors
     assert "Traceback" not in errors
-    # Importing onnxruntime leaves a file of its own there, `.ses`.
+    # Importing onnxruntime leaves a file `.ses` there.
     assert [path.name for path in folder.iterdir() if "fastcam" in path.name] == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plain.onnx", "temporary"]
 
@@ -123,7 +123,7 @@ def test_a_folder_that_is_just_being_made(
 def test_a_folder_that_is_just_being_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[BaseException]
 ) -> None:
-    """The removal goes on to its end: interrupted, it would close a file twice and fail for that."""
+    """The removal is not interrupted: otherwise it would close a file twice and fail."""
     close = os.close
     raised = []
 
@@ -162,7 +162,7 @@ def test_a_signal_before_the_removal_began(
 def test_weights_that_are_there_before_their_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[BaseException]
 ) -> None:
-    """An earlier export is replaced as a whole: its model never lies beside the weights of the new one."""
+    """An earlier export is replaced as a whole: its model is never beside the weights of the new one."""
     (tmp_path / "folder").mkdir()
     target = tmp_path / "folder" / "out.onnx"
     for name, channels in {"earlier": (8, 12, 16), "new": (16, 8, 12)}.items():

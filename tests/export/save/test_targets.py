@@ -1,4 +1,4 @@
-"""Where a result may be written: in a free place or over an `.onnx`, never over anything else."""
+"""Where a result may be written: to a new file or over an `.onnx` file, never over another file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def refusal(capsys: pytest.CaptureFixture[str], plain: Path, command: list[str], *rest: object) -> str:
-    """The one line of a refusal that left everything as it was."""
+    """The one line of a refusal that changed nothing."""
     before = contents(plain.parent)
     name, *options = command
     assert main([name, str(plain), *options, *map(str, rest)]) == 2

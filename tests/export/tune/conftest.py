@@ -25,7 +25,7 @@ def plain(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def pictures(folder: Path) -> list[np.ndarray]:
-    """Pictures of the network's own size, so that nothing is resized on the way."""
+    """Pictures of the network's input size, so that nothing is resized."""
     random = np.random.default_rng(0)
     target = folder / "pictures"
     target.mkdir()

@@ -188,7 +188,7 @@ def test_a_free_size_is_measured_as_asked(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The bench would make up 224×224 for a network that leaves its size free."""
+    """For a network with a free size, the bench would assume 224×224."""
     sizes = set()
     made_up = clock({})
 
@@ -286,7 +286,7 @@ def test_a_network_without_a_file(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A torch module is exported once, however many forms are measured."""
+    """A torch module is exported once, for any number of forms."""
     pytest.importorskip("torch")
     (tmp_path / "counted_net.py").write_text(
         "from torch import nn\n"
@@ -308,7 +308,7 @@ def test_a_network_without_a_file(
 
 
 def converse(argv: Sequence[object], answers: str, folder: Path) -> tuple[int, str]:
-    """Run the command on a terminal of its own and answer its questions."""
+    """Run the command on a pseudo-terminal and answer its questions."""
     controller, terminal = pty.openpty()
     command = [sys.executable, "-m", "fastcam_runtime.cli.main", "tune", *map(str, argv), "--threads", "1"]
     try:

@@ -1,4 +1,4 @@
-"""How like two maps are: against scipy."""
+"""The similarity of two maps, against scipy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms that there are for a network."""
+"""The forms of a network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_forms_of_a_small_network() -> None:
 
 
 def test_forms_that_would_read_the_same_channels_are_one() -> None:
-    """Channels are read in groups of four: of eight, a quarter is half of them, and of four all."""
+    """Channels are read in groups of four: a quarter of eight channels becomes a half, of four all."""
     few = [(1, 8, 32, 32), (1, 4, 16, 16)]
     assert [form.name for form in cheaper_forms(few, kernels=False)] == ["half-1", "without-1"]
 

@@ -1,4 +1,4 @@
-"""What is measured and what is chosen. Times are never real here."""
+"""Which forms are measured and chosen. All times are simulated."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_cheapest_of_the_exact_forms(plain: Path, pictures: list[np.ndarray]
 @pytest.mark.slow
 @pytest.mark.skipif(native.library_path() is None, reason=native.status())
 def test_a_network_that_cannot_be_prepared(tmp_path: Path, pictures: list[np.ndarray]) -> None:
-    """No number of its channels is a whole number of blocks."""
+    """None of its channel counts is a whole number of blocks."""
     path = tmp_path / "plain.onnx"
     onnx.save(small_cnn(channels=(12, 20, 36)), path)
     bench = workbench(path, pictures, clock({}), compiled=True)
@@ -72,7 +72,7 @@ def test_the_most_faithful_approximation_within_the_budget(plain: Path, pictures
 
 @pytest.mark.slow
 def test_more_rounds_where_the_budget_is_close(plain: Path, pictures: list[np.ndarray]) -> None:
-    """Nine rounds of 1 ms ± 10 % leave open whether that is 9.4 % of the network; a few times nine do not."""
+    """Nine rounds of 1 ms ± 10 % cannot decide whether the cost is 9.4 %; a few times nine can."""
     tuning = tune(SHAPES, Budget(9.4), workbench(plain, pictures, clock({"half-1": 0.94})))
     exact = tuning.named("functions")
     assert 9 < len(exact.samples_ms) == len(exact.plain_ms) < 9 * MOST_PASSES
@@ -146,7 +146,7 @@ def test_an_unknown_pick(plain: Path, pictures: list[np.ndarray]) -> None:
 
 @pytest.mark.slow
 def test_fidelity_is_that_of_an_independent_computation(plain: Path, pictures: list[np.ndarray]) -> None:
-    """Leaving scale 1 out is naming the other taps with their weights; scipy does the statistics."""
+    """Leaving out scale 1 equals naming the other taps with their weights; scipy does the statistics."""
     tuning = tune(SHAPES, Budget(0), workbench(plain, pictures, clock({})), "without-1")
     exact = maps(graft(small_cnn()), pictures)
     other = maps(graft(small_cnn(), taps=["a2", "a3"], weights=[2, 3]), pictures)

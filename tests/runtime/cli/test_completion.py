@@ -53,7 +53,7 @@ def test_bash_completes_commands_options_and_words(scripts: Path) -> None:
 
 
 def test_bash_leaves_files_to_bash(scripts: Path) -> None:
-    """Without an offer of its own, the script makes bash complete file names."""
+    """Without its own candidates, the script makes bash complete file names."""
     assert in_bash(scripts / "bash", "export", "mod") == []
     assert "complete -o default -F _fastcam fastcam" in (scripts / "bash").read_text()
 

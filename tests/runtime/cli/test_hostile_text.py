@@ -1,4 +1,4 @@
-"""Text from a file in the terminal: escaped, on one line, not too long; and errors that no check foresaw."""
+"""Text from a file in the terminal: escaped, on one line, not too long; and unexpected errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command itself: help, dispatch, and what is imported."""
+"""The command itself: help, dispatch, and imports."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_mistyped_option(line: str, message: str, capsys: pytest.CaptureFixtur
 def test_what_only_looks_like_a_mistyped_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """These pass, and are refused, if at all, by what they mean."""
+    """These are not options; they are refused only if their value is invalid."""
     monkeypatch.chdir(tmp_path)
     graft = str(save_graft(tmp_path / "graft.onnx"))
     save_graft(tmp_path / "--odd.onnx")
@@ -147,7 +147,7 @@ def test_a_device_tells_a_mistyped_option_of_the_exporter() -> None:
 
 
 def test_the_words_of_options_are_those_of_the_functions() -> None:
-    """They stand apart from the functions that they choose, so that devices can show them."""
+    """The choices are in their own module, so that devices can show them without the exporter."""
     from fastcam_export import choices
     from fastcam_export.method import normalize, statistics
 
@@ -170,7 +170,7 @@ def test_the_hint_is_true_in_a_source_tree(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.slow
 def test_inspect_on_a_device_without_the_exporter(tmp_path: Path) -> None:
-    """What a grafted file contains, or what is wrong with one, can be told; scales cannot."""
+    """The content of a grafted file, or its damage, can be shown without onnx; scales cannot."""
     graft = save_graft(tmp_path / "graft.onnx")
     plain = save_graft(tmp_path / "plain.onnx", graft=False)
     done = on_a_device("inspect", graft)

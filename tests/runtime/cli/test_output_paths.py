@@ -1,4 +1,4 @@
-"""A run never writes what it reads."""
+"""A run never overwrites its inputs."""
 
 from __future__ import annotations
 

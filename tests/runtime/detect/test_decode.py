@@ -199,7 +199,7 @@ def test_wrong_descriptions_fail_with_one_line() -> None:
 @pytest.mark.parametrize("placement", ["centre", "corner"])
 @pytest.mark.parametrize("frame", [(480, 640), (300, 120), (64, 96)])
 def test_boxes_go_back_to_the_frame(frame: tuple[int, int], resize: str, placement: str) -> None:
-    """A box drawn on the frame is found again after the frame was laid on the input."""
+    """A box on the frame is recovered after the frame was placed in the input."""
     from fastcam_runtime.contract import ImageInput, Preprocess
     from fastcam_runtime.preprocess import Preprocessor
 

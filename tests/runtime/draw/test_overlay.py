@@ -19,7 +19,7 @@ FRAMES = [(480, 640), (640, 480), (101, 333), (64, 64)]
 
 
 def box_of(picture: np.ndarray) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of what is brighter than half, as shares of the picture."""
+    """Left, top, right and bottom of the pixels above half brightness, as shares of the picture."""
     rows, columns = np.nonzero(picture > 0.5 * picture.max())
     height, width = picture.shape
     return columns.min() / width, rows.min() / height, (columns.max() + 1) / width, (rows.max() + 1) / height
@@ -31,7 +31,7 @@ def test_a_bright_square_is_drawn_where_it_is(tmp_path: Path, resize: str, size:
     """Through the whole chain: preprocessing, a network whose map is the brightness, back onto the frame."""
     height, width = size
     frame = np.zeros((height, width, 3), np.uint8)
-    # off centre in both directions, inside of what a centre crop to 3:2 sees of any of the frames
+    # off centre in both directions, inside a centre crop to 3:2 of all frames
     top, bottom = round(0.40 * height), round(0.50 * height)
     left, right = round(0.52 * width), round(0.64 * width)
     frame[top:bottom, left:right] = 255
@@ -99,7 +99,7 @@ def test_focus_follows_the_map_between_its_percentiles(compiled: bool) -> None:
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("height", [90, 91])
 def test_a_map_that_is_enlarged_much_serves_two_rows_at_a_time(compiled: bool, height: int) -> None:
-    """The shared levels lie halfway between the two rows: the picture is that of half the height, twice."""
+    """The shared levels are halfway between the two rows: the picture is that of half the height, doubled."""
     rng = np.random.default_rng(1)
     saliency = rng.random((30, 40), np.float32)
     frame = np.zeros((height, 40, 3), np.uint8)
@@ -132,7 +132,7 @@ def test_outside_of_a_crop_focus_halves_the_frame() -> None:
     frame = np.full((40, 100, 3), 200, np.uint8)
     picture = overlay(frame, np.ones((20, 20), np.float32), Geometry.lay((40, 100), (20, 20), "crop"))
     assert (picture[:, :30] == 100).all()
-    assert (picture[:, 30:70] == 200).all()  # seen, and nothing found
+    assert (picture[:, 30:70] == 200).all()  # inside the crop, with a map of 0
 
 
 def test_steady_limits_do_not_follow_a_single_frame() -> None:
@@ -255,7 +255,7 @@ def test_buffers_are_reused_and_follow_the_frame_size() -> None:
     first = drawer.draw(np.zeros((30, 40, 3), np.uint8), saliency)
     assert drawer.draw(np.zeros((30, 40, 3), np.uint8), saliency) is first
     assert drawer.draw(np.zeros((20, 60, 3), np.uint8), saliency).shape == (20, 60, 3)
-    # a narrower crop leaves nothing of the wider one behind
+    # nothing of a wider crop remains after a narrower one
     full = np.ones((8, 8), np.float32)
     frame = np.zeros((20, 60, 3), np.uint8)
     drawer.draw(frame, full)

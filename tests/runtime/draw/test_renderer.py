@@ -62,7 +62,7 @@ def test_a_caption_never_covers_a_scale(explainer: Explainer) -> None:
 
 
 def colours_of(row: np.ndarray, expected: np.ndarray) -> bool:
-    """Whether the colours of a bar stand in a row of the picture, in their order, somewhere."""
+    """Whether a row of the picture has the colours of a bar, in order."""
     ends = [np.flatnonzero((row == colour).all(-1).any(0)) for colour in (expected[0, 0], expected[0, -1])]
     return bool(ends[0].size and ends[1].size and ends[0].min() < ends[1].max())
 

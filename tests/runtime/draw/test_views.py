@@ -1,4 +1,4 @@
-"""What each view shows, and what a file without it is told."""
+"""What each view shows, and the error for a file without it."""
 
 from __future__ import annotations
 

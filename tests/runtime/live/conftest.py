@@ -1,4 +1,4 @@
-"""An explainer, and a look at the threads that are left."""
+"""An explainer, and a check for leftover threads."""
 
 from __future__ import annotations
 

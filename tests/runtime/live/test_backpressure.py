@@ -82,7 +82,7 @@ def test_a_taker_does_not_wait_longer_than_it_says() -> None:
 
 
 def waited(delay: ReadDelay, sink: float, network: float) -> float:
-    """How long a result waits for the sinks to finish the one before, and the rest learned from it."""
+    """How long a result waits for slow sinks, and the delay learned from it."""
     left = max(0.0, sink - delay.seconds - network)
     delay.learn(left)
     return left

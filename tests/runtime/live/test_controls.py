@@ -1,4 +1,4 @@
-"""Controls: what is accepted, what is refused with which words, and who is woken."""
+"""Controls: accepted and refused values, messages, and waking of waiting threads."""
 
 from __future__ import annotations
 

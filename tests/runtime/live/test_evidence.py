@@ -1,4 +1,4 @@
-"""Frames that are kept as evidence: when, what of them, and within which limits."""
+"""Frames that are kept as evidence: when, with which files, and within which limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop on a live source: what is shown is as new as it can be."""
+"""The loop on a live source: the displayed picture is as new as possible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.looping import LiveCounter, Recorder, Screen, make_loop
 
 
 class Slow(Recorder):
-    """Takes so long for a picture that the network can explain the next frame meanwhile, and begin others."""
+    """So slow that the network could explain the next frame meanwhile, and start others."""
 
     pictures_slow = 7
 
@@ -47,7 +47,7 @@ class Slow(Recorder):
 
 
 def test_a_live_source_is_shown_as_it_is_now(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind a slow sink the network waits before it reads the next frame: none is explained for nothing, and
+    """With a slow sink the network waits before it reads the next frame: no frame is explained in vain, and
     none is read before the sink has finished all but the last picture."""
     source = LiveCounter()
     sink = Slow(explainer, source, monkeypatch)
@@ -77,7 +77,7 @@ def test_stop_behind_a_sink_that_is_busy(explainer: Explainer, monkeypatch: pyte
 
 
 def test_paused_behind_a_sink_that_is_busy(explainer: Explainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The frame that was explained by then is the last one; its view can be changed."""
+    """The last explained frame stays; its view can be changed."""
     source, controls = LiveCounter(), Controls(available_views(explainer.model), "map")
 
     class SlowScreen(Slow, Screen):

@@ -32,7 +32,7 @@ def test_every_frame_in_order(explainer: Explainer) -> None:
     assert sink.levels == LEVELS
     assert [status.frame for status in sink.statuses] == list(range(8))
     assert metrics.frames == 8
-    # The first frame is cold, and kept apart.
+    # The first frame is cold, and counted separately.
     assert [metrics.stages.samples[stage].count for stage in STAGES] == [7] * len(STAGES)
     assert [metrics.cold.samples[stage].count for stage in STAGES] == [1] * len(STAGES)
     assert source.closed
@@ -207,7 +207,7 @@ def test_photos_have_no_rate_unless_one_was_asked_for(
     sink = Recorder()
     make_loop(explainer, open_source(str(tmp_path), fps=rate, paced=True), sink, caption="below").run()
     assert [status.fps is not None for status in sink.statuses] == [False, False, told, told]
-    # The figures stand at the right end of the bar; milliseconds alone need only so much room.
+    # The figures are at the right end of the bar; milliseconds alone need less space.
     letters = Lettering.for_picture(*sink.pictures[-1].shape[:2])
     columns = np.nonzero((sink.pictures[-1][-20:] > 150).any(axis=(0, 2)))[0]
     figures = columns[columns > 320]

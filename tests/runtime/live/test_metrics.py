@@ -57,7 +57,7 @@ def test_histogram_counts_every_sample_once() -> None:
 def test_end_to_end_is_work_and_waiting() -> None:
     metrics = LoopMetrics()
     durations = {"capture": 30.0, "preprocess": 2.0, "inference": 40.0, "overlay": 3.0, "sink": 5.0}
-    metrics.add(durations, end_to_end=100.0, waited=30.0)  # a camera's frame lay there for 30 ms
+    metrics.add(durations, end_to_end=100.0, waited=30.0)  # a camera's frame waited for 30 ms
     metrics.add(durations, end_to_end=100.0)  # reading a file took 30 ms
     assert metrics.stages.samples["waiting"].max == 50
     assert metrics.stages.samples["waiting"].mean == 35

@@ -1,4 +1,4 @@
-"""Two results of `fastcam bench` side by side, and under which conditions they came about."""
+"""Two results of `fastcam bench` side by side, and their conditions."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_statistics_are_numpys(plain: Path) -> None:
 
 
 def test_the_difference_is_paired() -> None:
-    """A drift that both share, far larger than the difference, must not hide it."""
+    """A common drift, far larger than the difference, must not hide the difference."""
     rng = np.random.default_rng(0)
     drift = np.linspace(10, 50, 100)
     cost = rng.normal(0.5, 0.05, 100)

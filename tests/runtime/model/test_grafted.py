@@ -12,7 +12,7 @@ from fastcam_runtime.model.grafted import release_memory
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library than glibc")
 def test_freed_memory_is_given_back() -> None:
-    """Blocks too small for pages of their own, below one that stays: glibc does not return them by itself."""
+    """Blocks smaller than a page below one that stays allocated: glibc does not return them by itself."""
     blocks = [np.ones(4096, np.uint8) for _ in range(20_000)]
     held = system.rss_bytes()
     del blocks[:-1]

@@ -1,4 +1,4 @@
-"""Which form runs is said as onnxruntime runs it, by its own profile."""
+"""The description of the form matches what onnxruntime's profile shows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ with_kernels = pytest.mark.skipif(native.library_path() is None, reason=native.s
 
 
 def form_of(model: onnx.ModelProto, folder: Path, *, wanted: bool = True, on_cpu: bool = True) -> str:
-    """What is said of a model once it is a file."""
+    """The description of a model that was saved as a file."""
     path = folder / "model.onnx"
     onnx.save(model, path)
     return describe_kernels(summarize_file(path), compiled=wanted, on_cpu=on_cpu)

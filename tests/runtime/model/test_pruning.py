@@ -1,4 +1,4 @@
-"""Cutting maps out of a file: what stays computes the same, what goes is gone, nothing damaged crashes."""
+"""Pruning maps: kept outputs do not change, others are gone, and damaged files do not crash."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_truncated_bytes_never_crash(read: object) -> None:
             read(BYTES[:end])  # type: ignore[operator]
         except ModelError:
             continue
-        # What parses anyway ended exactly between two fields, with the graph whole.
+        # A prefix that parses ends exactly between two fields, with a complete graph.
         assert onnx.load_from_string(BYTES[:end]).graph.node
 
 

@@ -1,4 +1,4 @@
-"""Opening sessions: an accelerator that does not start leaves everything to the CPU, kernels and all."""
+"""Opening sessions: if an accelerator does not start, the CPU runs everything, with the compiled kernels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def model(tmp_path: Path) -> Path:
 def test_a_cpu_that_steps_in_has_its_kernels(
     model: Path, wanted: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """This onnxruntime has no CUDA; one that was built with it, on a machine without, behaves alike."""
+    """This onnxruntime has no CUDA; a CUDA build on a machine without CUDA behaves the same."""
     monkeypatch.setattr(ort, "get_available_providers", lambda: ["CUDAExecutionProvider", CPU])
     registered: list[bool] = []
     register = native.register

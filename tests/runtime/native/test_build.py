@@ -1,4 +1,4 @@
-"""Building the compiled kernels: clean under the sanitizers, and never in the way of an installation."""
+"""Building the compiled kernels: clean under the sanitizers, and never an obstacle to installation."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_kernels_are_clean_under_the_sanitizers(name: str, tmp_path: Path) -> No
 
 
 def judged(command: list[str], environment: dict[str, str]) -> int:
-    """Run the harness and judge its figures; how many sets of instructions it tried."""
+    """Run the harness and check its figures; returns the number of instruction sets."""
     ran = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert ran.returncode == 0, ran.stderr or ran.returncode
     for line in ran.stdout.splitlines():
@@ -86,7 +86,7 @@ def test_kernels_are_right_on_arm(gcc: str, emulator: str, tmp_path: Path) -> No
 
 
 def runtime_library(gcc: str, name: str) -> str:
-    """Where gcc has a library that programs load; some systems have only a text for the linker there."""
+    """The path of gcc's shared library; some systems have only a linker script there."""
     asked = subprocess.run([gcc, f"-print-file-name={name}"], capture_output=True, text=True)
     path = Path(asked.stdout.strip())
     if not path.is_file() or path.read_bytes()[:4] != b"\x7fELF":
@@ -98,7 +98,7 @@ def runtime_library(gcc: str, name: str) -> str:
 def test_operators_are_clean_under_the_sanitizers(tmp_path: Path) -> None:
     """The tests that run the kernels in sessions once more, with a library that the sanitizers watch."""
     gcc, library = compiler("gcc"), tmp_path / "fastcam_ops.so"
-    # The sanitizers have to be there before Python is, and so does what throws the exceptions they watch.
+    # The sanitizers must be loaded before Python, and so must the C++ library whose exceptions they watch.
     preloaded = [runtime_library(gcc, name) for name in ("libasan.so", "libubsan.so", "libstdc++.so")]
     sources = map(str, sorted(NATIVE.glob("*.c")))
     command = [gcc, *SANITIZED, "-O1", "-shared", "-fPIC", "-fvisibility=hidden", *sources, "-lm"]
@@ -109,7 +109,7 @@ def test_operators_are_clean_under_the_sanitizers(tmp_path: Path) -> None:
         f"tests/runtime/{name}.py"
         for name in ("native/test_kernels", "native/test_refusals", "draw/test_overlay")
     ]
-    tests += ["-k", "not has_its_kernel and not replace and not without_the_library"]  # they ask who computes
+    tests += ["-k", "not has_its_kernel and not replace and not without_the_library"]  # they check the kernel
     ran = subprocess.run(
         [sys.executable, "-c", RUN_WITH, str(library), "-vvs", "-p", "no:cacheprovider", *tests],
         cwd=ROOT,

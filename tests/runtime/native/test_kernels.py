@@ -96,7 +96,7 @@ def test_smoe_of_a_large_layer(shape: tuple[int, ...], threads: int) -> None:
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("relu", ["", "Relu"])
 def test_smoe_of_blocks_is_that_of_planes(relu: str, threads: int) -> None:
-    block = native_block() or 8  # a processor that is not known takes both sizes
+    block = native_block() or 8  # an unknown processor accepts both sizes
     one = np.zeros((1, block, 1, 1), np.float32)
     planes = compiled_session(node_model("SmoeScale" + relu, one, epsilon=1e-6), threads)
     blocks = compiled_session(node_model("SmoeScaleBlocked" + relu, one, epsilon=1e-6, block=block), threads)

@@ -53,7 +53,7 @@ def test_a_library_that_does_not_load_is_passed_over(monkeypatch: pytest.MonkeyP
     broken.write_bytes(b"not a library")
     monkeypatch.setattr(native, "_LIBRARY", broken)
     monkeypatch.setattr(native, "_refusal", None)
-    assert "does not load them" in native.status()  # it was tried for this, if never before
+    assert "does not load them" in native.status()  # it was tried for this call at the latest
     assert native.operators() == frozenset()
     assert not native.usable()
     options = ort.SessionOptions()

@@ -1,6 +1,6 @@
-"""Nodes and inputs that no exporter writes: the compiled kernels refuse them, or compute what is meant.
+"""Nodes and inputs that no exporter writes: the compiled kernels refuse them, or compute the right result.
 
-None may read or write beyond a tensor: the sanitizers watch it where test_native_build.py runs this again.
+No kernel may read or write out of bounds: test_build.py runs this again under the sanitizers.
 """
 
 from __future__ import annotations
@@ -132,12 +132,12 @@ def test_attributes_that_an_operator_does_not_have_are_passed_over(operator: str
 
 
 def at_once(operator: str, *inputs: np.ndarray) -> np.ndarray:
-    """The output, or a failed test where it does not come."""
+    """The output; the test fails after a timeout."""
     found: list[np.ndarray] = []
     thread = Thread(target=lambda: found.append(compute(operator, *inputs)), daemon=True)
     thread.start()
     thread.join(60)
-    assert found, "it does not come to an end"
+    assert found, "it does not end"
     return found[0]
 
 
@@ -165,7 +165,7 @@ def test_one_map_goes_together_with_any_number(operator: str, images: int, cams:
 
 
 def fixed(operator: str, maps: list[np.ndarray], size: tuple[int, int]) -> list[np.ndarray]:
-    """The inputs of an operator with a fixed size, of which the kernels read the last ones' shapes alone."""
+    """The inputs of an operator with a fixed size, the kernels read only the last shapes."""
     weights = [np.ones(len(maps), np.float32)] if operator == "CombineScales" else []
     rows, columns = (np.zeros((0, 2, length), np.float32) for length in size)
     return [*maps, *weights, np.zeros((len(maps), 2), np.int64), rows, columns]
@@ -214,7 +214,7 @@ def test_sizes_beyond_any_picture_are_refused(operator: str) -> None:
 @pytest.mark.parametrize("operator", [*FIXED, *FREE])
 def test_a_picture_that_no_memory_holds_is_refused(operator: str) -> None:
     inputs = to_interpolate(operator, [floats(1, 3, 3)], (2**24, 2**24))
-    with pytest.raises(Exception, match=r"fastcam: no memory|alloc"):  # who says so is up to the system
+    with pytest.raises(Exception, match=r"fastcam: no memory|alloc"):  # depends on the system
         compute(operator, *inputs)
 
 

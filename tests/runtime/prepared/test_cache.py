@@ -1,4 +1,4 @@
-"""Files prepared at the first start: the same maps, and nothing but speed depends on the cache."""
+"""Files prepared at the first start: the same maps; only the speed depends on the cache."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def assert_right(path: Path) -> Explainer:
 
 
 def keys(store: Store) -> list[str]:
-    """The entries, and that nothing half-made lies beside them."""
+    """The entries; checks that there are no partial ones."""
     names = sorted(path.name for path in store.folder.iterdir()) if store.folder.exists() else []
     assert not [name for name in names if name.startswith(".")]
     return [name for name in names if name != "hashes"]

@@ -175,7 +175,7 @@ def test_weights_of_an_earlier_export_do_not_stay(tmp_path: Path) -> None:
 
 
 def prepared_for(path: Path, what: str) -> None:
-    """Let the file say that it was prepared for something else."""
+    """Change the file's metadata to another device."""
     model = onnx.load(path)
     (entry,) = [entry for entry in model.metadata_props if entry.key == METADATA_KEY]
     entry.value = dataclasses.replace(Metadata.from_json(entry.value), prepared=what).to_json()
@@ -293,7 +293,7 @@ def test_tune_offers_it_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixt
 
 @pytest.mark.slow
 def test_blocks_of_a_processor_with_narrower_registers() -> None:
-    """valgrind's processor has AVX2 and no more, for which onnxruntime makes blocks of 8."""
+    """valgrind emulates a processor with only AVX2, for which onnxruntime uses blocks of 8."""
     if shutil.which("valgrind") is None or platform.machine() != "x86_64":
         pytest.skip("valgrind is not there to stand in for another processor")
     command = [

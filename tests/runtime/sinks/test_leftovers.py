@@ -1,4 +1,4 @@
-"""Recordings whose process is killed: what is left, and what becomes of it."""
+"""Recordings whose process is killed: the leftover part, and its recovery."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_part_that_is_being_written_is_left_alone(
         assert leftovers(tmp_path) == []
         assert main(["recover", str(part)]) == 2
         assert "a process still writes it" in capsys.readouterr().err
-        os.utime(part, (1e9, 1e9))  # long before that process began: its number was another's then
+        os.utime(part, (1e9, 1e9))  # before that process began: the number belonged to another process
         assert [leftover.part for leftover in leftovers(tmp_path)] == [part]
         process.communicate(b"\n")
 

@@ -1,4 +1,4 @@
-"""Recordings as others see them: played by a real browser, read by ffprobe and Pillow."""
+"""Recordings in other programs: played by a real browser, read by ffprobe and Pillow."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_recording_ends_before_the_disk_is_full_and_plays(tmp_path: Path) -> Non
     ],
 )
 def test_live_recording_plays_as_fast_as_it_happened(tmp_path: Path, times: list[float], frames: int) -> None:
-    # The clock is also read when the recording begins. A shade late, as 0.04 × 25 is not quite 1 in binary.
+    # The clock is also read when the recording begins. Slightly late: 0.04 × 25 is not exactly 1.
     moments = iter([times[0], *(moment + 1e-6 for moment in times)])
     sink = VideoFile(tmp_path / "out.avi", 25.0, real_time=True, clock=lambda: next(moments))
     write(sink, len(times))
@@ -192,7 +192,7 @@ print(readable, not list(path.parent.glob(".*")))
 
 
 def test_full_disk(tmp_path: Path) -> None:
-    """A file system of 12 MB of its own, and a recording that does not fit on it."""
+    """A separate file system of 12 MB, and a recording that does not fit."""
     inside = ["unshare", "--map-root-user", "--mount"]
     if shutil.which("unshare") is None or subprocess.run([*inside, "true"], capture_output=True).returncode:
         pytest.skip("no permission to mount a small file system")

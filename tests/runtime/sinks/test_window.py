@@ -1,4 +1,4 @@
-"""The window: its keys, and what is said where none can be shown."""
+"""The window: its keys, and the error if there is no display."""
 
 from __future__ import annotations
 

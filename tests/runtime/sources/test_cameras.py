@@ -1,4 +1,4 @@
-"""Webcams and the cameras of a Jetson and a Raspberry Pi, through stand-ins of their libraries."""
+"""Webcams and the cameras of a Jetson and a Raspberry Pi, with fakes of their libraries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_webcam_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
 
 
 class StandInCapture:
-    """`cv2.VideoCapture` of a camera that keeps what it was asked for."""
+    """`cv2.VideoCapture` of a camera that records the requested settings."""
 
     opened: list[StandInCapture]
     working = True
@@ -127,7 +127,7 @@ def test_jetson_errors(captures: list[StandInCapture], monkeypatch: pytest.Monke
 
 
 class StandInPicamera2:
-    """picamera2 as far as it is used: it refuses calls in the wrong order, as the real one does."""
+    """A fake of picamera2: it refuses calls in the wrong order, like the real one."""
 
     cameras = 1
     log: list[object]

@@ -24,7 +24,7 @@ BITS = 8
 
 
 def numbered(number: int, width: int = 64, height: int = 48) -> np.ndarray:
-    """A picture that tells its number in black and white columns, which no codec can blur away."""
+    """A picture with its number encoded in black and white columns, which survive any codec."""
     bits = [255 if number >> bit & 1 else 0 for bit in range(BITS)]
     return np.broadcast_to(np.repeat(np.uint8(bits), width // BITS)[None, :, None], (height, width, 3)).copy()
 
@@ -244,7 +244,7 @@ def test_errors_are_one_line_that_names_the_thing(tmp_path: Path, capfd: pytest.
     for uri, text in {"": "is empty", "rtps://x": "closest: rtsp", "csi://x": "csi://0"}.items():
         with pytest.raises(SourceError, match=text):
             open_source(uri)
-    # Not a word of OpenCV's or FFmpeg's own beside ours.
+    # No output of OpenCV or FFmpeg besides our own.
     assert capfd.readouterr().err == ""
 
 

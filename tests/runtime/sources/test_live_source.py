@@ -1,4 +1,4 @@
-"""Only the newest frame of a camera that gives its pictures when told to."""
+"""Only the newest frame of a scripted camera."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.waiting import until
 
 
 class Scripted:
-    """A camera that gives numbered pictures when told to."""
+    """A scripted camera with numbered pictures."""
 
     fps = 30.0
 
@@ -111,7 +111,7 @@ def test_a_lost_camera_that_complains_when_let_go_is_opened_again() -> None:
 
 
 def test_a_camera_that_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loop closes its source, and so does whoever opened it."""
+    """Both the loop and the opener close the source."""
     camera = Scripted(1)
     source = LiveSource("camera", lambda: camera, SourceOptions())
     waits: list[float] = []
@@ -132,7 +132,7 @@ def test_failure_of_the_reader_thread_reaches_the_reader() -> None:
 
 
 def test_a_camera_that_hangs_is_opened_anew(caplog: pytest.LogCaptureFixture) -> None:
-    """Its thread is left behind; what that one reads later is not shown, and the camera is released."""
+    """Its thread is abandoned; frames that it reads later are not shown, and the camera is released."""
     stuck, again = Scripted(9), Scripted(1)
     cameras = iter((stuck, again))
     with LiveSource("camera", lambda: next(cameras), SourceOptions(), (0.01,), patience=0.1) as source:
@@ -170,7 +170,7 @@ def test_threads_that_hang_do_not_pile_up() -> None:
 
 
 def until_or_none(condition: Callable[[], bool], seconds: float) -> bool:
-    """Whether `condition` becomes true within some time."""
+    """Whether `condition` becomes true before a timeout."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

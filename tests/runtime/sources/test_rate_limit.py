@@ -1,4 +1,4 @@
-"""Which frames of a faster camera are taken, at times that are told here."""
+"""Which frames of a faster camera are kept, with simulated times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fastcam_runtime.sources.rate_limit import RateLimit
 
 
 def taken(fps: float | None, times: np.ndarray) -> np.ndarray:
-    """Those of the times at which a frame is taken."""
+    """The times at which a frame is kept."""
     limit = RateLimit(fps)
     return np.array([time for time in times if limit.accepts(time)])
 

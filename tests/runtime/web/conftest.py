@@ -36,7 +36,7 @@ def cat_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site with a network that takes no time."""
+    """A site with a tiny network."""
     if find_chromium() is None:
         pytest.skip("no Chromium to open the page in")
     folder = tmp_path_factory.mktemp("tiny")

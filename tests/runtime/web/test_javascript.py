@@ -1,4 +1,4 @@
-"""The JavaScript against the Python runtime: the same file and the same picture must give the same."""
+"""The JavaScript against the Python runtime: the same file and picture must give the same result."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def explained(tab: Tab) -> tuple[np.ndarray, str, np.ndarray]:
 
 
 def again(tab: Tab, what: str) -> None:
-    """Do something that makes the page explain its picture anew, and wait for the answer."""
+    """Do something that makes the page explain its picture again, and wait for the result."""
     tab.evaluate(f"{ANSWER}.seen = true")
     tab.evaluate(what)
     tab.wait(f"!{ANSWER}.seen", PATIENCE)
@@ -86,7 +86,7 @@ def test_camera_label_map_views_class_pause_and_offline(
     browser = browse(FAKE_CAMERA, GRANTED, f"--use-file-for-fake-video-capture={cat_clip}")
     tab = browser.open(url)
     wait_ready(tab)
-    # The service worker has brought the headers that threads need.
+    # The service worker has added the headers that threads need.
     assert tab.evaluate("crossOriginIsolated") is True
 
     click(tab, "#camera")
@@ -130,7 +130,7 @@ def test_camera_label_map_views_class_pause_and_offline(
     assert text(tab, "explained").startswith("The map is for “espresso”")
     assert text(tab, "label") == "Egyptian cat"
 
-    # Nothing was asked of anybody else.
+    # No requests to other servers.
     requests = [
         e["params"]["request"]["url"] for e in browser.events if e["method"] == "Network.requestWillBeSent"
     ]
@@ -178,7 +178,7 @@ def test_denied_camera_is_explained_and_a_photo_still_works(
 def test_page_on_plain_http_tells_why_there_is_no_camera(
     tiny_site: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
 ) -> None:
-    # A name other than localhost is no secure origin.
+    # A name other than localhost is not a secure origin.
     browser = browse("--host-resolver-rules=MAP phone.test 127.0.0.1")
     tab = browser.open(f"http://phone.test:{serve(tiny_site).port}/")
     wait_ready(tab)

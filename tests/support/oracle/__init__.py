@@ -1,1 +1,1 @@
-"""The method in float64 NumPy, written for being read: what every graph is compared with."""
+"""The method in float64 NumPy, written for readability: every graph is compared with it."""

@@ -17,7 +17,7 @@ Array = np.ndarray
 def smoe(x: Array, epsilon: float = 1e-6) -> Array:
     y = np.maximum(x.astype(np.float64), 0) + epsilon
     m = y.mean(axis=1)
-    # y/m first: log2 m − mean log2 y would lose what little differs between nearly equal channels
+    # y/m first: log2 m − mean log2 y would cancel for nearly equal channels
     return m * np.maximum(-np.log2(y / m[:, None]).mean(axis=1), 0)
 
 

@@ -61,7 +61,7 @@ def truncnormal(x: Array, ddof: int = 0) -> tuple[Array, Array, Array]:
 
 
 def gamma_scale(x: Array, epsilon: float = 1e-7) -> Array:
-    """The scale of the gamma distribution fitted by maximum likelihood, which SMOE Scale stands in for."""
+    """The scale of the gamma distribution fitted by maximum likelihood, which SMOE Scale approximates."""
     y = positive(x, epsilon)
     mean = y.mean(axis=1)
     spread = np.log(mean) - np.log(y).mean(axis=1)

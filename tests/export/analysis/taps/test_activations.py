@@ -1,4 +1,4 @@
-"""Which tensors count as activated, whether they are ever negative, and how large they get."""
+"""Which tensors count as activated, whether they can be negative, and their upper bounds."""
 
 from __future__ import annotations
 

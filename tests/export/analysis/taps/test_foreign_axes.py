@@ -1,4 +1,4 @@
-"""Tensors of rank 4 that are no pictures, or show a part of one: none of them is a scale."""
+"""Tensors of rank 4 that are not pictures, or show only a part of one: none of them is a scale."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHAPES = {
 
 
 def three_scales(middle: str) -> onnx.ModelProto:
-    """Scales a1, a2 and a3 of 16, 8 and 4 pixels; between the last two, nodes that make `y` of `a2`."""
+    """Scales a1, a2 and a3 of 16, 8 and 4 pixels; between the last two, nodes that compute `y` from `a2`."""
     random = np.random.default_rng(0)
 
     def weight(*shape: int) -> np.ndarray:
@@ -88,7 +88,7 @@ def test_an_attention_matrix_that_convolutions_read(middle: str) -> None:
 
 
 def test_rows_of_features_behind_attention_are_a_picture_again() -> None:
-    """The convolution that reads them finds the layout again, so what it activates is a scale's end."""
+    """The layout is known again at the convolution that reads them, so its activation ends a scale."""
     middle = """
         k = Reshape (a2, tokens)
         v = Transpose <perm=[0,2,1]> (k)
@@ -145,7 +145,7 @@ def test_a_normalisation_across_channels_written_out() -> None:
 
 
 def cut_head(head: str) -> onnx.ModelProto:
-    """Scales a1 and a2 of 16×24 and 8×12 pixels, and a head that makes vectors `v` of `a2`."""
+    """Scales a1 and a2 of 16×24 and 8×12 pixels, and a head that computes vectors `v` from `a2`."""
     return network(
         f"""
         c1 = Conv <kernel_shape=[3,3], strides=[4,4], pads=[1,1,1,1]> (input, w1)
@@ -245,7 +245,7 @@ def test_padding_may_be_cut_off_again() -> None:
 
 
 def test_every_second_pixel_is_a_scale_where_convolutions_follow() -> None:
-    """As a pooling would be: all there is of that scale, in front of what computes there."""
+    """Like a pooling: the only tensor of that scale, before its convolutions."""
     model = cut_head(
         """
         k = Slice (a2, zeros, ends, both, twice)

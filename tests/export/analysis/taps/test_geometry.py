@@ -1,4 +1,4 @@
-"""Where the pixels are: layouts, sizes that hide, and what is done to the picture in front."""
+"""Where the pixels are: layouts, computed sizes, and preprocessing in the graph."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_dynamic_dimensions(inputs: str) -> None:
 
 
 def test_shapes_hidden_behind_a_computed_pad_are_learnt_from_a_run() -> None:
-    """The legacy exporter writes 'same' padding as arithmetic on shapes, which inference gives up on."""
+    """The legacy exporter writes 'same' padding as arithmetic on shapes, where shape inference fails."""
     model = network(
         """
         shape = Shape (input)
@@ -68,7 +68,7 @@ def test_shapes_hidden_behind_a_computed_pad_are_learnt_from_a_run() -> None:
 
 
 def behind(preprocessing: str, **weights: np.ndarray) -> onnx.ModelProto:
-    """One convolution `a` that reads `p`, which the nodes of `preprocessing` make of the input."""
+    """One convolution `a` that reads `p`, which the nodes of `preprocessing` compute from the input."""
     return network(
         f"""
         {preprocessing}

@@ -1,4 +1,4 @@
-"""A tensor that cannot tell one pixel from another is no scale, and a regression is no score."""
+"""A tensor whose statistic is constant is not a scale, and a regression is not a score."""
 
 from __future__ import annotations
 

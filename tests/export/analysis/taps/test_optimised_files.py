@@ -1,4 +1,4 @@
-"""Files that onnxruntime's own optimiser has saved: the same scales, or a refusal where it changed them."""
+"""Files that onnxruntime's own optimiser has saved: the same scales, or a refusal if it changed them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEVELS = {"basic": ort.GraphOptimizationLevel.ORT_ENABLE_BASIC, "extended": EXTE
 
 
 def optimised(model: onnx.ModelProto | Path, path: Path, level: ort.GraphOptimizationLevel) -> Path:
-    """What onnxruntime makes of the model, saved by it."""
+    """The model as onnxruntime's optimiser saves it."""
     options = ort.SessionOptions()
     options.graph_optimization_level = level
     options.optimized_model_filepath = str(path)
@@ -52,7 +52,7 @@ def operators(path: Path) -> set[str]:
 def test_a_convolution_fused_with_its_activation(
     activation: str, nonnegative: bool, bound: float | None, level: str, tmp_path: Path
 ) -> None:
-    """Down-sampled by strides and by pooling, with a block whose shortcut passes by its inner activation."""
+    """Down-sampled by strides and by pooling, with a block whose shortcut bypasses its inner activation."""
     random = np.random.default_rng(0)
 
     def weight(*shape: int) -> np.ndarray:
@@ -156,7 +156,7 @@ def test_the_memory_layout_of_one_kind_of_processor_is_refused(
 
 
 def test_a_file_that_onnxruntime_laid_out_here_is_refused_or_the_same(tmp_path: Path) -> None:
-    """It has blocks for some kinds of processors only; elsewhere, the file is like an extended one."""
+    """Only some processors have blocks; elsewhere the file is like one of level `EXTENDED`."""
     model = small_cnn(channels=(16, 16, 16))
     path = optimised(model, tmp_path / "all.onnx", ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
     domains = {node.domain for node in onnx.load(path).graph.node}

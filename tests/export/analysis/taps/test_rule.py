@@ -68,7 +68,7 @@ def test_a_quantised_graph_is_tapped_behind_dequantisation() -> None:
 
 @pytest.mark.parametrize("before", ["c1", "c2"], ids=["in front", "in the middle"])
 def test_scales_behind_a_branch(before: str) -> None:
-    """An `If` captures what it reads: the picture passes through it all the same."""
+    """An `If` captures its inputs: the picture passes through it too."""
     model = small_cnn()
     node = next(node for node in model.graph.node if node.output[0] == before)
     entering, node.input[0] = node.input[0], "chosen"
@@ -117,7 +117,7 @@ def test_two_branches_without_a_dominator_fall_back_and_say_so() -> None:
 
 
 def with_side_branch(side: str, end: str) -> onnx.ModelProto:
-    """Scales of 32, 16 and 4 pixels; beside the second, nodes that look at `a2` from afar and make `y`."""
+    """Scales of 32, 16 and 4 pixels; beside the second, a coarse side branch that computes `y` from `a2`."""
     return network(
         f"""
         c1 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w1)
@@ -184,7 +184,7 @@ def test_what_another_path_takes_up_is_a_scale(end: str) -> None:
 
 @pytest.mark.parametrize("order", ["deep first", "deep last"])
 def test_the_last_of_parallel_branches_is_the_deepest_one(order: str) -> None:
-    """A file may list them as it likes, and tools that rewrite it do."""
+    """A file may list them in any order, and tools that rewrite files change it."""
     deep = """
         l1 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w1)
         la = Relu (l1)

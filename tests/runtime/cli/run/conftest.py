@@ -17,7 +17,7 @@ def graft(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A real video of 30 frames: a white square wanders over a dark ground."""
+    """A real video of 30 frames: a white square moves over a dark background."""
     path = tmp_path_factory.mktemp("clip") / "clip.mp4"
     writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"mp4v"), 12.5, (160, 120))
     assert writer.isOpened()

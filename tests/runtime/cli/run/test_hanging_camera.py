@@ -1,4 +1,4 @@
-"""A camera that hangs: the command ends when it is asked to, in order, whatever OpenCV is doing."""
+"""A camera that hangs: the command ends cleanly on request, even while OpenCV blocks."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Silent]:
 def test_a_signal_ends_it_within_seconds(
     server: Silent, graft: Path, tmp_path: Path, number: signal.Signals, delay: float
 ) -> None:
-    """The delays meet OpenCV while it reads, while its time-out runs, and while it opens the stream again."""
+    """The delays hit OpenCV while it reads, during its time-out, and while it reopens the stream."""
     report = tmp_path / "report.json"
     with fastcam("run", graft, server.uri, "null://", "--json", report, "--threads", "1") as process:
         until(server.sent.is_set, "nobody came")

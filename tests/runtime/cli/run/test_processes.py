@@ -47,7 +47,7 @@ def test_a_signal_while_recording_leaves_a_video_that_plays(
 
 
 def part_of(folder: Path) -> bool:
-    """Whether a recording has begun, under whatever name."""
+    """Whether a recording has begun, under any name."""
     return any(path.stat().st_size > 5000 for path in folder.glob(".*.mp4"))
 
 
@@ -175,7 +175,7 @@ def test_a_running_page_is_watched_by_programs(graft: Path, tmp_path: Path) -> N
         process.send_signal(signal.SIGTERM)
         printed, errors = process.communicate(timeout=20)
     assert process.returncode == 0, errors
-    assert all(json.loads(line) for line in printed.splitlines())  # nothing else on standard output
+    assert all(json.loads(line) for line in printed.splitlines())  # only JSON on standard output
     assert "end to end" in errors
     (recording,) = kept.glob("*.mp4")
     assert len(frames_of(recording)) > 5

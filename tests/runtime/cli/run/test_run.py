@@ -107,7 +107,7 @@ def test_lines_tell_the_class_of_every_picture(
     def told(source: object, *options: str, model: Path = graft) -> list[dict[str, Any]]:
         report = ["--jsonl", "-", "--json", str(figures), "--threads", "1"]
         assert main(["run", str(model), str(source), "null://", *report, *options]) == 0
-        # Nothing but lines of JSON goes to standard output.
+        # Only lines of JSON go to standard output.
         return [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
 
     photos = told(tmp_path / "[ab]" / "*")
@@ -120,7 +120,7 @@ def test_lines_tell_the_class_of_every_picture(
     assert json.loads(figures.read_text())["classes"] == {"red": 1, "blue": 1, "green": 1}
     assert [sorted(each["label"] for each in photo["top"]) for photo in photos] == [sorted(LABELS)] * 3
     assert [photo["top"][0]["class"] for photo in photos] == [0, 2, 1]
-    # Whatever is explained.
+    # Independent of the explained class.
     with_classes = save_graft(tmp_path / "classes.onnx", outputs=("saliency_map", "cam"))
     chosen = told(tmp_path / "[ab]" / "*", "--class", "red", model=with_classes)
     assert [photo["label"] for photo in chosen] == ["red", "blue", "green"]
@@ -157,7 +157,7 @@ def test_lines_leave_no_half_line_on_a_full_disk(tmp_path: Path, monkeypatch: py
 
 
 def test_a_photo_is_not_drawn_with_the_map_of_another(graft: Path, tmp_path: Path) -> None:
-    """`--every` and `--smooth` are about frames that follow each other."""
+    """`--every` and `--smooth` apply only to consecutive frames."""
     (tmp_path / "photos").mkdir()
     for i in range(3):
         photo = np.zeros((48, 64, 3), np.uint8)
@@ -174,7 +174,7 @@ def test_a_photo_is_not_drawn_with_the_map_of_another(graft: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("option", [("--every", "30"), ("--smooth", "0.99")])
 def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path, option: tuple[str, str]) -> None:
-    """Each leaves the map of the first frame, or nearly so, on the last one; the square has moved on."""
+    """Each shows (nearly) the map of the first frame on the last one, although the square has moved."""
     maps = {}
     for name, options in (("each", ("--smooth", "0")), ("held", option)):
         out = tmp_path / f"{name}.avi"

@@ -1,4 +1,4 @@
-"""A live page that somebody writes pictures to, and a browser."""
+"""A live page with a writer of pictures, and a browser."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_candidates_appear_while_typing_and_can_be_clicked(chromium: Chromium, l
     tab.click("document.getElementById('class')")
     tab.type("CAT")
     tab.wait("!document.getElementById('candidates').hidden")
-    # Labels that start so, then words that start so, then the rest; each in the order of the classes.
+    # Labels that start with the text, then labels with such a word, then the rest; each in class order.
     assert [row.split("\n") for row in listed(tab, "candidates")] == [
         ["catfish", "2"],
         ["wild cat", "1"],
@@ -89,7 +89,7 @@ def test_best_classes_stay_visible_and_can_be_explained(chromium: Chromium, loop
     tab.click("document.querySelectorAll('#top button')[2]")
     until(lambda: loop.controls.class_choice == "catfish")
     tab.wait("!document.getElementById('explained').hidden")
-    # What is explained is another class than what the network says, and both are told.
+    # The explained class differs from the most likely one, and both are shown.
     assert text(tab, "label") == "tabby"
     assert text(tab, "explained-label") == "<b>cat & dog</b>"
     tab.click("document.getElementById('explain-best')")

@@ -22,7 +22,7 @@ TOKEN = "0123456789abcdef0123456789abcdef"
 
 
 def test_a_hundred_slow_clients_keep_nobody_out(loop: Loop) -> None:
-    """They may even be at the address of the one who wants in."""
+    """The attackers may even share the address of the legitimate viewer."""
     viewer = Viewer(loop)
     slow = [loop.connect() for _ in range(100)]
     for connection in slow:
@@ -30,7 +30,7 @@ def test_a_hundred_slow_clients_keep_nobody_out(loop: Loop) -> None:
     for address in ("127.0.0.1", ELSEWHERE):
         for _ in range(5):
             assert loop.request("GET", "/status", address=address)[0].status == 200
-    assert viewer.picture().shape == (480, 640, 3)  # who is served already stays
+    assert viewer.picture().shape == (480, 640, 3)  # connected viewers stay
     assert len(loop.sink._server._open) <= http_server.ADDRESS_LIMIT + 1  # type: ignore[attr-defined]
     viewer.close()
     for connection in slow:

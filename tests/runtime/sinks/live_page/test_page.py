@@ -52,11 +52,11 @@ def test_pictures_are_encoded_only_while_somebody_watches(monkeypatch: pytest.Mo
     try:
         until(lambda: loop.written > 20)
         assert not encoded
-        start = loop.written  # before anybody watches: the first viewer is served while the last one connects
+        start = loop.written  # before the first viewer: it is served while the last one connects
         viewers = [Viewer(loop) for _ in range(3)]
         for viewer in viewers * 5:
             viewer.picture()
-        # Once per picture at most, however many watch.
+        # At most once per picture, for any number of viewers.
         assert 0 < len(encoded) <= loop.written - start + 2
         for viewer in viewers:
             viewer.close()
@@ -183,7 +183,7 @@ def test_status_tells_that_no_more_pictures_come(
         sink.close()
 
 
-# Who may do what.
+# Access control.
 
 
 def test_controls_over_http(loop: Loop) -> None:
@@ -317,7 +317,7 @@ def test_page_needs_nothing_from_elsewhere(loop: Loop) -> None:
         assert response.headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
-# Where it listens.
+# The address.
 
 
 def test_listens_on_this_machine_unless_a_host_is_given(caplog: pytest.LogCaptureFixture) -> None:

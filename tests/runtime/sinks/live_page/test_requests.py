@@ -83,7 +83,7 @@ def test_slow_request_is_ended(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_blanks_in_a_header_take_no_time() -> None:
-    """In a process of its own: a search that goes on for hours would keep every thread from running."""
+    """In its own process: a regular expression that backtracks for hours would block every thread."""
     program = """
 from fastcam_runtime.sinks.live_page.http_request import Refusal, parse_head
 assert parse_head(b"GET / HTTP/1.1\\r\\nX:" + b" " * 7000 + b"a \\t b\\t ").headers == {"x": "a \\t b"}
@@ -114,7 +114,7 @@ def test_clients_that_go_away_print_nothing(loop: Loop, capfd: pytest.CaptureFix
         for _ in range(5):
             connection = loop.connect()
             connection.sendall(data)
-            # An abortive close: what is on the way is answered with a reset.
+            # An abortive close: data in flight is answered with a reset.
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             connection.close()
     until(lambda: not loop.sink._server._open)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What programs ask of the live page: `/healthz` and `/metrics`; and recordings over HTTP."""
+"""The live page's interfaces for programs: `/healthz` and `/metrics`; and recordings over HTTP."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def secret() -> Iterator[Loop]:
 
 
 def test_health_is_good_only_while_frames_flow(secret: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the token: what starts a container again knows none."""
+    """Without the token: a container's health check has none."""
 
     def health() -> tuple[int, str]:
         response, content = secret.request("GET", "/healthz")
