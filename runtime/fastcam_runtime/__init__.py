@@ -1,7 +1,9 @@
 """Frames in, maps and pictures out: numpy, onnxruntime and OpenCV only."""
 
 from . import telemetry
+from .cli import signals
 
+signals.start_quietly()
 telemetry.switch_off()  # before anything below imports onnxruntime
 
 # ruff: noqa: E402

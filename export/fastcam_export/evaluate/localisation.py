@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.image import Geometry
+from fastcam_runtime.sources.quiet import decoding
 from numpy.typing import NDArray
 
 MASK_ENDINGS = ("_mask.png", ".png")
@@ -49,7 +50,8 @@ class Objects:
         for ending in MASK_ENDINGS:
             path = self._folder / f"{picture.stem}{ending}"
             if path.exists() and path != picture:
-                mask = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
+                with decoding():
+                    mask = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
                 if mask is None or mask.shape != shape:
                     raise FastcamError(
                         f"{path}: not a mask of {shape[1]}×{shape[0]}, the size of its picture"

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import shutil
 import signal
+import socket
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import ClassVar
 
-from fastcam_runtime.cli.signals import CLEANUPS, handled
+from fastcam_runtime.cli.signals import CLEANUPS, end_at_once, handled
 
 
 class _Moment:
@@ -47,7 +49,7 @@ def interrupted_once() -> Iterator[None]:
         else:
             _stop(number)
 
-    with handled(stop):
+    with handled(stop), _in_time():
         try:
             yield
         finally:
@@ -91,6 +93,39 @@ def undisturbed() -> Iterator[None]:
 def _remove(folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     _Moment.folders.discard(folder)
+
+
+@contextlib.contextmanager
+def _in_time() -> Iterator[None]:
+    """End the process if a signal has no effect for a while.
+
+    Python runs a handler only when the main thread is back from a library, which may compute for minutes.
+    The system writes the number of the signal to a socket at once, and a thread waits there.
+    """
+    done = threading.Event()
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+
+    def watch() -> None:
+        number = reader.recv(1)
+        if number and not done.wait(_PATIENCE):
+            end_at_once(128 + number[0])
+
+    before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    thread = threading.Thread(target=watch, name="fastcam signals", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        done.set()
+        writer.close()
+        thread.join()
+        reader.close()
+
+
+_PATIENCE = 2.0
+"""Seconds between a signal and the end of the process at the latest."""
 
 
 def _remove_all() -> None:

@@ -24,9 +24,9 @@ from . import completion as cli_completion
 from . import inspect as cli_inspect
 from . import recover as cli_recover
 from . import run as cli_run
+from . import signals
 from . import web as cli_web
 from .arguments import Parser, parse
-from .signals import end_at_once
 from .workstation import import_commands
 
 _EXPORT_COMMANDS = {
@@ -49,8 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without × or … gets a question mark
     argv, debug = _without_debug(argv)
-    LastResort.end = lambda reason: end_at_once(2, one_line(reason))
+    LastResort.end = lambda reason: signals.end_at_once(2, one_line(reason))
     try:
+        signals.started()
         with guarded(f"fastcam {argv[0]}" if argv else "fastcam"):
             return _dispatch(argv)
     except FastcamError as error:
@@ -76,6 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def entry() -> NoReturn:
     """Run the command line and end the process with its exit code."""
     code = main()
+    signals.end_quietly()
     if not is_hanging():
         sys.exit(code)
     # Python's own exit would unload OpenCV while a thread is still inside it, and abort. All sinks and

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -17,6 +18,60 @@ CLEANUPS: list[Callable[[], None]] = []
 """What `end_at_once` does first: it removes temporary folders."""
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
+
+
+class _Start:
+    """Whether this process is the command `fastcam`, and its modules are still being imported."""
+
+    quiet = False
+
+
+def start_quietly() -> None:
+    """Let Ctrl-C end the command `fastcam` at once while its modules are imported, without a traceback.
+
+    Python would raise KeyboardInterrupt somewhere in onnxruntime or OpenCV. Nothing is open yet, so the
+    system's own way of ending a process is the right one. A program that imports this package is left alone.
+    """
+    if not _is_command() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _Start.quiet = True
+
+
+def started() -> None:
+    """From here on, Ctrl-C is raised as KeyboardInterrupt again."""
+    if _Start.quiet:
+        _Start.quiet = False
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def end_quietly() -> None:
+    """The work is done: Ctrl-C ends the process at once instead of interrupting Python's own end."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Let Ctrl-C end the process at once in this block too, which imports large packages."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _is_command() -> bool:
+    """Whether Python was started as `fastcam` or `python -m fastcam_runtime…`, and in the main thread."""
+    words = sys.orig_argv
+    module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
+    named = Path(sys.argv[0] if sys.argv else "").stem == "fastcam"
+    main = threading.current_thread() is threading.main_thread()
+    return main and (named or module.partition(".")[0] in ("fastcam_runtime", "fastcam_export"))
 
 
 @contextmanager

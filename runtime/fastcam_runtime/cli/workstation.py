@@ -9,13 +9,15 @@ from types import ModuleType
 
 from ..errors import FastcamError
 from ..install import requirement
+from .signals import importing
 
 _OF_EXPORT_EXTRA = ("onnx", "onnx_ir", "onnxscript")
 
 
 def import_commands() -> ModuleType:
     """The module with the exporter's commands. Their options need no further package, their work does."""
-    return importlib.import_module("fastcam_export.cli.main")
+    with importing():
+        return importlib.import_module("fastcam_export.cli.main")
 
 
 @contextmanager
@@ -29,7 +31,8 @@ def needs_extra(what: str) -> Iterator[None]:
         FastcamError: A package of the extra is not installed.
     """
     try:
-        yield
+        with importing():
+            yield
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _OF_EXPORT_EXTRA:

@@ -17,6 +17,7 @@ from ..uri_kinds import local_path
 from .base import Source, SourceKind, SourceOptions
 from .ordered import OrderedSource
 from .patterns import matching
+from .quiet import decoding
 
 logger = logging.getLogger(__name__)
 
@@ -108,11 +109,12 @@ def _decode(path: Path, alpha: bool) -> Image | None:
     # Not cv2.imread: it fails for some paths on some systems, and prints its errors.
     content = np.fromfile(path, np.uint8)
     try:
-        if alpha and content.size:
-            whole = cv2.imdecode(content, cv2.IMREAD_UNCHANGED)
-            if whole is not None and whole.ndim == 3 and whole.shape[2] == 4 and whole.dtype == np.uint8:
-                return np.asarray(whole)
-        return cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
+        with decoding():
+            if alpha and content.size:
+                whole = cv2.imdecode(content, cv2.IMREAD_UNCHANGED)
+                if whole is not None and whole.ndim == 3 and whole.shape[2] == 4 and whole.dtype == np.uint8:
+                    return np.asarray(whole)
+            return cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
     except cv2.error:
         return None
 

@@ -6,6 +6,10 @@ Importing this module is enough. Set OPENCV_LOG_LEVEL or OPENCV_FFMPEG_LOGLEVEL 
 from __future__ import annotations
 
 import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import cv2
 
@@ -18,3 +22,29 @@ if "OPENCV_LOG_LEVEL" not in os.environ:
     set_level(_SILENT)
 # OpenCV reads it when FFmpeg is first used.
 os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", _AV_LOG_QUIET)
+
+_OURS = b"fastcam: "
+_turn = threading.Lock()
+
+
+@contextmanager
+def decoding() -> Iterator[None]:
+    """Drop what libpng and libjpeg print about damaged pictures: they write to standard error themselves.
+
+    Lines of our own log that other threads write meanwhile are passed on.
+    """
+    with _turn:
+        try:
+            kept = os.dup(2)
+        except OSError:  # a service without a standard error
+            yield
+            return
+        with tempfile.TemporaryFile() as said:
+            os.dup2(said.fileno(), 2)
+            try:
+                yield
+            finally:
+                os.dup2(kept, 2)
+                said.seek(0)
+                os.write(kept, b"".join(line for line in said if line.startswith(_OURS)))
+                os.close(kept)
