@@ -14,6 +14,7 @@ from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.network.certificate import Certificate, self_signed
 from fastcam_runtime.sinks.live_page import http_server
 from fastcam_runtime.sinks.live_page.guesses import FREE_GUESSES, LONGEST_BLOCK, Guesses
+from support.chromium import Chromium, find_chromium
 from support.paging import Loop, Viewer, receive_all, status_of
 from support.waiting import until
 
@@ -171,6 +172,31 @@ def test_page_by_https(secure: Loop, certificate: Certificate) -> None:
     client.close()
     with pytest.raises(ssl.SSLCertVerificationError):
         socket_of(secure, ssl.create_default_context())
+
+
+@pytest.mark.browser
+def test_a_browser_gives_a_secure_context_by_https_only(
+    tmp_path: Path, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a phone, under a name that is not localhost; who trusts the certificate sees the picture."""
+    if find_chromium() is None:
+        pytest.skip("no Chromium to open the page in")
+    flags = ("--host-resolver-rules=MAP device.test 127.0.0.1", "--ignore-certificate-errors")
+    browser = Chromium(tmp_path / "profile", *flags)
+    try:
+        for scheme, chosen in (("http", None), ("https", certificate)):
+            loop = Loop(token=TOKEN, certificate=chosen)
+            try:
+                tab = browser.open(f"{scheme}://device.test:{loop.port}/?token={TOKEN}")
+                tab.wait("[...document.images].some((image) => image.naturalWidth === 640)")
+                assert tab.evaluate("[location.protocol, isSecureContext]") == [
+                    f"{scheme}:",
+                    scheme == "https",
+                ]
+            finally:
+                loop.close()
+    finally:
+        browser.close()
 
 
 def socket_of(loop: Loop, context: ssl.SSLContext) -> ssl.SSLSocket:
