@@ -28,7 +28,7 @@ WASM = """\
 
 
 def int8_table(result: Result) -> str:
-    """What the maps cost on int8 networks, with what is promised and aimed at."""
+    """What the maps cost on int8 networks, with the promises and aims."""
     config = result["config"]
     clock = "time" if config["clock"] == "wall" else "processor time"
     said = paragraph(
@@ -43,7 +43,7 @@ def int8_table(result: Result) -> str:
 
 
 def int8_row(run: Result) -> list[str]:
-    """An int8 network, no time, as that was taken on a busy machine, and what the maps add in each form."""
+    """An int8 network and what the maps add in each form; no absolute time, because the machine was busy."""
     costs = (run["forms"].get(form) for form in ("standard", "native", "prepared"))
     return [
         f"{NETWORKS[run['network']].title}, int8",

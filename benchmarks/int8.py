@@ -2,7 +2,7 @@
 
     python -m benchmarks.int8 --rounds 100 --clock cpu --check
 
-Measured as in `benchmarks.overhead`. The networks are quantised here, as `fastcam quantize` does it.
+Measured as in `benchmarks.overhead`. The networks are quantised here, as by `fastcam quantize`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each form (100)")
-    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a machine that is busy")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a busy machine")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a promise is broken")
     options = parser.parse_args(arguments)
     result = run(options)

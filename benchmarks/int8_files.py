@@ -1,4 +1,4 @@
-"""The int8 networks that are measured: static quantisation of our own, as `fastcam quantize` makes it."""
+"""The measured int8 networks: our own static quantisation, as by `fastcam quantize`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .pictures import uint8_pictures
 
 NETWORKS = ("efficientnet_lite0", "mobilenet_v2")
 PICTURES = 16
-"""Pictures that the ranges of the activations are taken from."""
+"""Pictures for the ranges of the activations."""
 
 
 def int8_file(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Run the parts of a benchmark, each in a process of its own, and end all of them with this one."""
+"""Run the parts of a benchmark, each in its own process, and end all of them with this process."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 from types import FrameType
 
 _POLL = 0.2
-"""Seconds between two looks at the memory."""
+"""Seconds between two readings of the memory."""
 _TOLD_EVERY = 30.0
 """Seconds between two lines about the remaining time."""
 _PATIENCE = 5.0
-"""Seconds that a process has to end when it is asked to."""
+"""Seconds that a process has to end after SIGTERM."""
 
 
 class Stopped(Exception):
@@ -31,11 +31,11 @@ class Ended:
     code: int
     seconds: float
     peak_bytes: int
-    """The most memory that it and its children had resident together."""
+    """The peak resident memory of the process and its children together."""
 
 
 def run(command: Sequence[str], tell: Callable[[float], None]) -> Ended:
-    """Run a command to its end, in a group of its own; whatever ends this function ends the whole group.
+    """Run a command in its own process group; the whole group ends with this function.
 
     Args:
         command: The program and its arguments.
@@ -60,7 +60,7 @@ def run(command: Sequence[str], tell: Callable[[float], None]) -> Ended:
 
 @contextlib.contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Turn SIGTERM and Ctrl-C into `Stopped`, once: what is tidied up afterwards is not interrupted."""
+    """Turn SIGTERM and Ctrl-C into `Stopped`, once, so that the clean-up is not interrupted."""
 
     def stop(number: int, _: FrameType | None) -> None:
         for other in before:
@@ -76,7 +76,7 @@ def stopped_by_signals() -> Iterator[None]:
 
 
 class Remaining:
-    """Guesses the remaining time of a list of parts from the usual minutes of each and the speed so far.
+    """Estimates the remaining time of a list of parts from the usual minutes of each and the speed so far.
 
     Args:
         minutes: The usual minutes of each part, in their order.
@@ -106,7 +106,7 @@ class Remaining:
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it started; those that do not listen are killed."""
+    """End a process and its children; those that ignore SIGTERM are killed."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
@@ -126,7 +126,7 @@ def _group_lives(group: int) -> bool:
 
 
 def _family(pid: int) -> Iterator[int]:
-    """A process and everything below it, where Linux tells."""
+    """A process and its descendants, if the system lists them."""
     yield pid
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():

@@ -2,8 +2,8 @@
 
     python -m benchmarks.arm.instructions [--check] [--accept]
 
-The real aarch64 packages run under qemu-user, whose plugin counts. Instructions are no time: they know
-nothing of caches, of slow divisions or of the clock. Needs what `.ci/arm-board` needs, gcc, and Debian's
+The real aarch64 packages run under qemu-user, whose plugin counts. Instructions are not time: they say
+nothing about caches, slow divisions or the clock. Needs the tools of `.ci/arm-board`, gcc, and Debian's
 qemu-user; without them nothing is measured.
 """
 
@@ -38,7 +38,7 @@ REFERENCE = Path(__file__).parents[1] / "reference" / "instructions.json"
 PLUGIN = Path(__file__).with_name("count_instructions.c")
 TOOLS = ("debootstrap", "proot", "qemu-aarch64", "qemu-aarch64-static", "gcc", "aarch64-linux-gnu-gcc")
 RUNS = 2
-"""Runs of each form that are counted, after one that is not."""
+"""Counted runs of each form, after one warm-up run."""
 PROGRAM = f"""
 import os, sys
 from pathlib import Path
@@ -61,13 +61,13 @@ for word in sys.argv[1:]:
 
 
 def missing_tools() -> list[str]:
-    """The programs that are not here; nothing can be measured without them."""
+    """The missing programs; nothing can be measured without them."""
     path = os.environ["PATH"] + ":/usr/sbin"
     return [tool for tool in TOOLS if shutil.which(tool, path=path) is None]
 
 
 def install_wheel(wheel: Path | None, folder: Path) -> None:
-    """Put our aarch64 wheel on the board, which is made first if need be; None builds one in `folder`."""
+    """Install our aarch64 wheel on the board, created if necessary; None builds a wheel in `folder`."""
     if wheel is None:
         environment = {**os.environ, "PYTHON": sys.executable}
         subprocess.run([ROOT / ".ci/wheels", folder], check=True, env=environment, stdout=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""The words that options take, and defaults. Devices show them in their help: nothing here needs onnx."""
+"""The values of options, and their defaults. Devices show them in their help: nothing here needs onnx."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NORMALIZATIONS = ("gauss", "gamma", "range")
 """The normalisations; the first is the default."""
 
 WEIGHTS = ("prior", "equal", "linear")
-"""The weights that have a name."""
+"""The named weights."""
 
 PAPER_CAM = "gradcam++"
 """The paper's class map. It hardly depends on the class: see docs/quality.md."""
@@ -54,6 +54,6 @@ PAPER: Mapping[str, Any] = {
 """The options that `paper` sets. Its prior weights are for five scales, as in the paper's networks."""
 
 TUNE_PICTURES = "test://?frames=16"
-"""Where `fastcam tune` takes pictures from, unless told otherwise."""
+"""The default pictures of `fastcam tune`."""
 MOST_CALIBRATED = 128
-"""Pictures that `fastcam quantize` reads at most: more hardly change the ranges of the activations."""
+"""Most pictures that `fastcam quantize` reads: more hardly change the ranges of the activations."""

@@ -1,4 +1,4 @@
-"""How to install what an optional part needs, in words that are true for this installation."""
+"""How to install the packages of an optional part, correct for this installation."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 NAME = "fastcam-edge"
 _ROOT = Path(__file__).resolve().parents[2]
-"""The checkout, if this is the source tree and no installed copy."""
+"""The checkout, if this is the source tree and not an installed copy."""
 
 
 def requirement(extra: str) -> str:
-    """What to give `pip install` for an extra such as `export`.
+    """The argument of `pip install` for an extra such as `export`.
 
-    An installed package gets its extra by name. A source tree that runs without being installed is not known
-    by that name: there it is the path of the tree.
+    An installed package gets its extra by name. pip does not know a source tree that runs without
+    installation by name: there it is the path of the tree.
     """
     if _is_installed() or not (_ROOT / "pyproject.toml").is_file():
         return f"'{NAME}[{extra}]'"

@@ -1,4 +1,4 @@
-"""Where this package keeps files that it can make or fetch again."""
+"""The folder for files that this package can make or fetch again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def user_cache(name: str) -> Path:
-    """The folder for one kind of such files; it need not exist yet.
+    """The folder for one kind of such files; it may not exist yet.
 
     `$XDG_CACHE_HOME/fastcam/NAME`, else `~/.cache/fastcam/NAME`.
     """

@@ -1,4 +1,4 @@
-"""What a user can ask of the demo."""
+"""The options of the demo."""
 
 from __future__ import annotations
 

@@ -46,18 +46,18 @@ def box_maps(
         image: The network's picture.
         map_size: The size of the picture.
         wanted: `saliency_class`, int64 [N]: the class of the logit; −1 is the row's best class.
-        box: `saliency_box`, int64 [N]: the row of the head; −1 is the row with the highest score, of the
-            class that is wanted if one is.
+        box: `saliency_box`, int64 [N]: the row of the head; −1 is the row with the highest score, for
+            the wanted class if there is one.
         shapes: The shapes that hold for every picture.
         method: `gradcam` or `gradcam++`.
         epsilon: See `gradcam_plus_plus`.
 
     Raises:
-        GraftError: The logits cannot be found, or an operator on the way to them has no rule.
+        GraftError: The logits cannot be found, or an operator before them has no gradient rule.
     """
     head = detector.scores
     if head is None or detector.head.layout == "end_to_end":
-        raise refuse(f"the boxes of '{detector.head.boxes[0]}' are chosen ones, their cells are not known")
+        raise refuse(f"the boxes of '{detector.head.boxes[0]}' are selected in the network")
     logits = find_logit_grids(branch.model, image, head, detector.shapes)
     values = read_outputs(branch, head, branch.model)
     size = map_size.size_input[0] if map_size.size_input else None
@@ -94,7 +94,7 @@ def box_maps(
 
 
 def _row(op: Ops, head: Head, parts: Sequence[Part], wanted: ir.Value, box: ir.Value) -> ir.Value:
-    """The row to explain, int64 [N]; a number beyond the last row gives the last one."""
+    """The row to explain, int64 [N]; a number above the last row selects the last one."""
     rows = row_scores(op, head, parts, lambda part: part.best(op, head))
     if head.classes > 1:
         column = op.Max(op.Min(wanted, head.classes - 1), 0)
@@ -125,7 +125,7 @@ def _gradient(
     head: Head,
     shapes: Mapping[str, Dims],
 ) -> ir.Value:
-    """The gradient of the logit at the stride's features, [N,C,h,w]; 0 where the row is of another stride."""
+    """The gradient of the logit at the stride's features, [N,C,h,w]; 0 for rows of other strides."""
     path = find_head(branch.model.graph, logits.features, logits.value)
     known = dict(shapes)
     for value in path.path:
@@ -144,7 +144,7 @@ def _gradient(
         anchor = op.Div(local, cells)
         cell = op.Sub(local, op.Mul(anchor, cells))
     inside = op.And(op.Not(op.Less(row, start)), op.Less(row, end))
-    # A place beyond the last one gives zeros everywhere.
+    # An index above the last one gives zeros everywhere.
     spot = op.OneHot(op.Where(inside, cell, cells), cells, [0.0, 1.0])
     spot = op.Reshape(spot, op.Concat([-1], [1], height, width, axis=0))
     channel = op.Add(op.Mul(anchor, logits.per_anchor), op.Mul(index, logits.per_class))

@@ -1,4 +1,4 @@
-"""The option `head` as a user may write it."""
+"""The option `head`, as the user writes it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Where the class logits of a head are: one grid per stride, before they are squashed, moved and joined.
+"""Where the class logits of a head are: one grid per stride, before the sigmoid, reshapes and Concat.
 
 Every element of the tensors behind the scores gets a number. The numbers go through the operators that only
-move elements, and show at the scores which element of which grid each score comes from.
+move elements, and so show which element of which grid each score comes from.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..analysis.values import constant_behind
 from ..errors import GraftError
 
 SQUASHES = ("Sigmoid", "Softmax")
-"""From logits to probabilities; each element stays in its place."""
+"""From logits to probabilities, element by element."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class LogitGrid:
     """V."""
     grid: Grid
     features: ir.Value
-    """N×C×h×w: what the head of this stride reads."""
+    """N×C×h×w: the features that the head of this stride reads."""
     first: int
     per_anchor: int
     per_class: int
@@ -53,12 +53,12 @@ def find_logit_grids(
         shapes: Concrete shapes by tensor name.
 
     Raises:
-        GraftError: The scores are not the logits of grids, squashed, moved and joined.
+        GraftError: The scores are not logits of grids after a sigmoid or softmax, reshapes and a Concat.
     """
     values = {value.name: value for node in model.graph for value in node.outputs}
     trace = _Trace(shapes)
     numbers = {name: trace(values[name]) for name in head.scores}
-    # Some outputs come without a batch dimension.
+    # Some outputs have no batch dimension.
     numbers = {name: array[0] if array.ndim > 2 else array for name, array in numbers.items()}
     rows = np.concatenate(rows_of(head, numbers, head.scores))
     rows = rows[:, head.score_at : head.score_at + head.classes]
@@ -85,13 +85,13 @@ class _Trace:
         self.squashed = False
 
     def __call__(self, value: ir.Value) -> np.ndarray:
-        """The number of the element that each element of `value` is, or is computed from."""
+        """For each element of `value`, the number of its source element."""
         if value not in self._known:
             self._known[value] = self._look(value)
         return self._known[value]
 
     def owners(self, numbers: np.ndarray) -> list[ir.Value]:
-        """The tensors that these elements are of."""
+        """The tensors to which these elements belong."""
         return [self._sources[k] for k in np.unique(np.searchsorted(self._starts, numbers, "right") - 1)]
 
     def places(self, numbers: np.ndarray, owner: ir.Value) -> tuple[np.ndarray, ...]:
@@ -120,7 +120,7 @@ class _Trace:
         return np.arange(self._starts[-2], self._starts[-1]).reshape(self.shape(value))
 
     def _moved(self, node: ir.Node, value: ir.Value) -> np.ndarray | None:
-        """The numbers behind an operator that only moves elements or squashes them, else None."""
+        """The numbers after an operator that moves elements, or a sigmoid or softmax, else None."""
         kind, operator, source = node.op_type, facts(node.op_type), node.inputs[0]
         if source is None or node.domain not in ("", "ai.onnx"):
             return None
@@ -182,8 +182,8 @@ def _grid(
 
 
 def _features(value: ir.Value, image: ir.Value, trace: _Trace, with_boxes: bool) -> ir.Value:
-    """What the head of a stride reads: the last tensor that all paths to the logits pass and that something
-    else, such as the boxes, reads too. A head with one convolution for all reads that one's input."""
+    """The features of a stride's head: the last tensor on all paths to the logits that another node,
+    such as that of the boxes, also reads. A head with one joint convolution reads that one's input."""
     layer = value.producer()
     while layer is not None and layer.op_type != "Conv" and layer.inputs[0] is not None:
         layer = layer.inputs[0].producer()
@@ -201,7 +201,7 @@ def _features(value: ir.Value, image: ir.Value, trace: _Trace, with_boxes: bool)
 
 
 def _computes(node: ir.Node) -> bool:
-    """Whether a node belongs to the network and does more than to read a shape."""
+    """Whether a node belongs to the network and does more than read a shape."""
     return not (facts(node.op_type).shape_only or (node.name or "").startswith(NODE_PREFIX))
 
 

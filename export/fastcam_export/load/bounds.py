@@ -1,4 +1,4 @@
-"""Refuse a file that asks for more than its size allows, or is damaged, before anything is made of it."""
+"""Refuse a file that is damaged, or needs more than its size allows, before any other work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PAIRS = (onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128)
 
 
 def check_bounds(source: Source) -> Source:
-    """The same source, if its nodes, functions and weights are within the limits and whole.
+    """The same source, if its nodes, functions and weights are complete and within the limits.
 
     Raises:
         LoadError: Names the part of the file and what is wrong with it.
@@ -41,7 +41,7 @@ class _Bounds:
         self._proto = proto
         self._functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
         self._sizes: dict[_FunctionKey, int] = {}
-        """The nodes of each function, 0 while they are counted."""
+        """The number of nodes of each function; 0 while it is being counted."""
 
     def check(self) -> None:
         for function in self._functions.values():
@@ -54,7 +54,7 @@ class _Bounds:
         _check_count(nodes)
 
     def _size(self, key: _FunctionKey) -> int:
-        """The nodes that a call of a function stands for."""
+        """The number of nodes of an expanded function call."""
         if key not in self._sizes:
             self._sizes[key] = 0
             function = self._functions[key]
@@ -103,7 +103,7 @@ class _Bounds:
 
 
 def _standard(opsets: Iterable[onnx.OperatorSetIdProto]) -> int:
-    """The version of the standard operators; 0 where none is imported."""
+    """The version of the standard operators; 0 if none is imported."""
     return max((opset.version for opset in opsets if opset.domain in _STANDARD), default=0)
 
 
@@ -146,7 +146,7 @@ _LARGEST_VERSION = (1 << 31) - 1
 
 
 def _check_names(function: onnx.FunctionProto) -> None:
-    """Refuse a function that reads a name which nothing in it defines; its subgraphs are left to onnx."""
+    """Refuse a function that reads an undefined name; its subgraphs are left to onnx."""
     known = {"", *function.input}
     for node in function.node:
         for name in node.input:

@@ -1,4 +1,4 @@
-"""The size of the picture, where the network leaves it free but the file says what it was made for."""
+"""The size of the picture, if it is free in the network but stated in the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IMGSZ_KEY = "imgsz"
 
 @dataclass(frozen=True)
 class StatedSize:
-    """Height and width, and where they stand."""
+    """Height and width, and where they are stated."""
 
     height: int
     width: int
@@ -25,7 +25,7 @@ class StatedSize:
 
 
 def stated_size(metadata: Mapping[str, str], path: Path | None) -> StatedSize | None:
-    """What Ultralytics' `imgsz`, the JSON files beside the model or PaddleOCR's `character` say, if anything.
+    """The size in Ultralytics' `imgsz`, the JSON files beside the model or PaddleOCR's `character`, if any.
 
     Args:
         metadata: The file's own metadata.

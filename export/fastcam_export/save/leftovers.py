@@ -1,6 +1,6 @@
-"""Remove what exports left behind that were killed: their hidden folders, and weights without a model.
+"""Remove the leftovers of killed exports: their hidden folders, and weights without a model.
 
-A draft's folder has a lock, which the system releases when the process ends, however it ends.
+A draft's folder has a lock, which the system releases when the process ends, even if it is killed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def claimed(folder: Path) -> Iterator[None]:
 
 
 def announce(folder: Path, target: str, data: list[str]) -> None:
-    """Write down, before anything is published, the weights of the earlier and of the new model."""
+    """Record the weights of the earlier and of the new model, before anything is published."""
     journal = folder / _JOURNAL
     journal.write_text(json.dumps({"target": target, "data": data}))
     sync(journal)

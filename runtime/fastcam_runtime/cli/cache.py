@@ -1,4 +1,4 @@
-"""`fastcam cache`: what is kept of prepared files, and removing it."""
+"""`fastcam cache`: list the cached prepared files, or remove them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..prepared.store import LIMIT, Store
 from ..text import count, left_table, printable
 
 _DESCRIPTION = f"""\
-At the first start of a grafted file, 'run' and 'bench' prepare it for this device and keep the result: its
+At the first start of a grafted file, 'run' and 'bench' prepare it for this device and cache the result: its
 maps cost less, and the next start takes less time. It is compared with the ordinary file before it is used.
 
-The files are in $XDG_CACHE_HOME/fastcam/prepared, else in ~/.cache/fastcam/prepared: the last used ones,
+The files are in $XDG_CACHE_HOME/fastcam/prepared, else in ~/.cache/fastcam/prepared: the most recently used,
 {LIMIT >> 20} MB at most. A changed model, another release of onnxruntime or of fastcam-edge, and another
 processor make new ones.
 """
@@ -30,7 +30,7 @@ def add_parser(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(handler=run)
-    parser.add_argument("action", choices=("list", "clear"), help="list: what there is; clear: remove it all")
+    parser.add_argument("action", choices=("list", "clear"), help="list the files, or remove them all")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,6 +1,6 @@
-"""`fastcam completion`: a script for the shell that completes commands, options and their words.
+"""`fastcam completion`: a script for the shell that completes commands, options and their values.
 
-Everything in it comes from the parsers. The words of an option are its `choices`, or those that its help
+Everything in it comes from the parsers. The values of an option are its `choices`, or those that its help
 lists at the beginning: `stretch | crop | letterbox (default: stretch)`.
 """
 
@@ -18,7 +18,7 @@ from .arguments import Parser
 _WORD = re.compile(r"[a-z0-9][a-z0-9_+-]*")
 _CLAUSE = re.compile(r"[:;(]")
 _DESCRIPTION = """\
-Print a script that completes commands, options and their words in your shell. Nothing is installed.
+Print a script that completes commands, options and their values in your shell. Nothing is installed.
 
   bash   source <(fastcam completion bash)          in ~/.bashrc
   zsh    source <(fastcam completion zsh)           in ~/.zshrc, after compinit
@@ -41,7 +41,7 @@ def add_parser(commands: Any, parsers: Callable[[], Mapping[str, Parser]], helps
 
     Args:
         commands: The parsers of the commands.
-        parsers: All of them by name, with their options; asked for when the script is written.
+        parsers: All parsers by name, with their options; called when the script is written.
         helps: One line for each command.
     """
     parser = commands.add_parser(
@@ -152,4 +152,4 @@ SHELLS: Mapping[str, Callable[[Mapping[str, list[Option]], Mapping[str, str]], s
     "zsh": _zsh,
     "fish": _fish,
 }
-"""The shells, and who writes the script of each."""
+"""The shells, and the function that writes the script of each."""

@@ -1,4 +1,4 @@
-"""The options of commands that serve pages: whether by https, and with which certificate."""
+"""The https options of commands that serve pages."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def add_https_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup)
 
 
 def chosen_certificate(args: argparse.Namespace) -> Certificate | None:
-    """The certificate that the options name, or one of this machine's own; None for plain http.
+    """The certificate of the options, or a self-signed one; None for plain http.
 
     Raises:
-        FastcamError: Only one of its two files is named, or none can be made.
+        FastcamError: Only one of the two files is given, or no certificate can be made.
     """
     if (args.cert is None) != (args.key is None):
         raise FastcamError("--cert and --key belong together")

@@ -1,4 +1,4 @@
-"""`fastcam recover`: a recording whose process was killed becomes a video again."""
+"""`fastcam recover`: turn the part of a killed recording into a video."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..sinks.leftovers import find_parts, recover
 from ..uri_kinds import local_path
 
 _DESCRIPTION = """\
-Make a video of what a killed recording left behind. The part is removed when the video plays.
+Turn the part of a killed recording into a video. The part is removed if the video plays.
 
 A recording is written to a hidden file beside its target, such as .out.1234.part.mp4, and gets its name when
 it is finished. If fastcam was killed or the power failed, the part stays; the next 'fastcam run' lists it.
@@ -22,7 +22,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "recover",
         allow_abbrev=False,
-        help="make a video of what a killed recording left behind",
+        help="turn the part of a killed recording into a video",
         description=_DESCRIPTION,
         epilog="examples:\n  fastcam recover .out.1234.part.mp4\n  fastcam recover out.mp4",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -33,7 +33,7 @@ def add_parser(commands: Any) -> None:
         metavar="FILE",
         type=Path,
         nargs="+",
-        help="a hidden part, or the recording that it was to become",
+        help="a hidden part, or the name of its recording",
     )
 
 

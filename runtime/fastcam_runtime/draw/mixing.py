@@ -1,4 +1,4 @@
-"""Frame and colours of a map, mixed: by the compiled blend, or by OpenCV with the same picture."""
+"""Blend a frame with the colours of a map: by the compiled blend, or by OpenCV with the same result."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ..image import Array, Image
 from ..native import blending
 
 CLEAR = 255
-"""The level of which nothing is shown, where the opacity follows the map."""
+"""The transparent level, if the opacity follows the map."""
 
 _BAND = 2**17
-"""Pixels that OpenCV works on at a time: what it keeps of them stays in the second-level cache."""
+"""Pixels per step of OpenCV: the intermediate results stay in the L2 cache."""
 
 
 class Mixer:
@@ -23,7 +23,7 @@ class Mixer:
         alpha: The opacity of the map, 0…1.
         follows: The opacity follows the map: a level is the weight of the frame, from `CLEAR` down to
             255·(1 − alpha). Else it is the colour's place in the table, and the weight is the same for all.
-        compiled: Use the compiled blend where it was built.
+        compiled: Use the compiled blend if it was built.
     """
 
     def __init__(self, colours: Array, alpha: float, follows: bool, compiled: bool) -> None:
@@ -43,7 +43,7 @@ class Mixer:
 
         Args:
             frame: H×W×3 uint8.
-            levels: h×W uint8; a row serves ⌈H/h⌉ rows of the frame.
+            levels: h×W uint8; a row applies to ⌈H/h⌉ rows of the frame.
             picture: Like the frame, in other memory.
         """
         blend_levels = blending.load() if self._compiled else None
@@ -68,8 +68,8 @@ class Mixer:
                 cv2.cvtColor(as_bytes(packed), cv2.COLOR_BGRA2BGR, dst=added[row::share])
                 if self._follows:
                     cv2.cvtColor(band, cv2.COLOR_GRAY2BGR, dst=keep[row::share])
-            # A byte times a byte, divided by 255, is never halfway between integers: however it is computed,
-            # it is rounded to the same one.
+            # A byte times a byte, divided by 255, is never halfway between integers: every way to compute it
+            # rounds to the same one.
             if self._follows:
                 cv2.multiply(part, keep[: len(part)], dst=target, scale=1 / 255)
             else:

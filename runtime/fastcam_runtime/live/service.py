@@ -17,19 +17,19 @@ from contextlib import suppress
 from .metrics import LoopMetrics
 
 _SIGNS = 3
-"""Signs of life within the time of the watchdog."""
+"""Signs of life per watchdog period."""
 _STATUS_SECONDS = 10.0
 
 
 class Service:
     """Sends messages to systemd from its own thread, until it is closed. Does nothing without systemd.
 
-    `READY=1` goes out with the first picture. A sign of life goes out only while the loop is not stuck, so
-    that systemd restarts one that is.
+    `READY=1` is sent with the first picture. A sign of life is sent only while the loop is not stuck, so
+    that systemd restarts a stuck loop.
 
     Args:
-        metrics: What the loop has counted, for the status.
-        stuck_seconds: How long the loop has been at the same step.
+        metrics: The loop's metrics, for the status.
+        stuck_seconds: Returns how long the loop has been at the same step.
         environment: Variables; those of this process by default.
     """
 

@@ -1,6 +1,6 @@
-"""One page about one device: what the maps of a file cost there in every form, and under which conditions.
+"""One page about one device: what the maps of a file cost on it in every form, with the conditions.
 
-It is for sending in, so it names no folder, no user and no host.
+It is meant to be published, so it has no folder, user or host names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STATES = {
     "throttled": "throttled",
     "load": "load",
 }
-"""What is told before and after, and how the page calls it."""
+"""The values before and after, and their names on the page."""
 
 
 def measure_device(model: Path, options: BenchOptions) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def measure_device(model: Path, options: BenchOptions) -> dict[str, Any]:
 
 
 def _open_forms(model: Path, options: BenchOptions) -> list[Variant]:
-    """The plain network, then every form of the file; the last is what runs by default."""
-    open_cached(model, threads=options.threads, provider="cpu")  # not a part of what opening takes later
+    """The plain network, then every form of the file; the last is the default."""
+    open_cached(model, threads=options.threads, provider="cpu")  # preparation is not load time
     forms = [
         open_variant("plain", model, options, cut_file(model)),
         open_variant("standard operators", model, replace(options, compiled=False)),
@@ -95,7 +95,7 @@ def _cost(plain: Variant, form: Variant) -> dict[str, Any]:
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The page as Markdown; `report` is what `measure_device` returned."""
+    """The page as Markdown; `report` is the result of `measure_device`."""
     told, model, runs = report["device"], report["model"], report["runs"]
     measured = {"plain": report["plain"], **report["forms"]}
     versions = ", ".join(f"{name} {version}" for name, version in told["versions"].items() if version)

@@ -1,4 +1,4 @@
-"""The device as far as prepared files depend on it: where they may run."""
+"""The properties of the device that prepared files depend on, and where these may run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..contract import METADATA_KEY, Metadata
 from ..errors import ModelError
 
 _PROCESSOR = ("model name", "flags", "Features", "CPU implementer", "CPU part", "CPU variant")
-"""What /proc/cpuinfo calls them, on x86 and on ARM."""
+"""Their names in /proc/cpuinfo, on x86 and on ARM."""
 AGAIN = "make it again on this device: fastcam export … --prepared"
 
 
@@ -36,7 +36,7 @@ def here() -> str:
 
 @functools.cache
 def processor() -> str:
-    """What the system tells of the first core: its name and what it can do; empty where it tells nothing."""
+    """The name and features of the first core; empty if the system does not report them."""
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
             lines = itertools.takewhile(str.strip, file)  # up to the second core

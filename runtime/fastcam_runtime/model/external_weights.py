@@ -1,4 +1,4 @@
-"""Where a model keeps weights outside its own file: only beside it, never elsewhere on the machine."""
+"""External weights of a model: only beside its file, never elsewhere on the machine."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def place_of(model: Path, location: str) -> Path:
     try:
         real = place.resolve()
         folders = (model.parent.resolve(), model.resolve().parent)
-    except (OSError, RuntimeError, ValueError):  # links in a circle, a name that is too long or holds a zero
-        raise ModelError(f"{model} keeps weights in {shown(location)}, which is no file's name") from None
+    except (OSError, RuntimeError, ValueError):  # circular links, a name that is too long or has a zero byte
+        raise ModelError(f"{model} keeps weights in {shown(location)}, which is not a file name") from None
     if absolute or not any(real.is_relative_to(folder) for folder in folders):
         raise ModelError(
             f"{model} keeps weights in {shown(location)}, which is outside the model's folder; put the file "

@@ -45,9 +45,9 @@ def make_feeds(inputs: Sequence[Any], image: str, shape: Sequence[int], fill: Fi
 
 
 def random_feeds(inputs: Sequence[Any], metadata: Metadata) -> dict[str, np.ndarray]:
-    """A random picture as the file's preprocessing makes it, and random values for all other inputs.
+    """A random preprocessed picture, and random values for all other inputs.
 
-    Always the same ones: two files given them can be compared.
+    The seed is fixed, so that two files can be compared.
 
     Args:
         inputs: The result of `session.get_inputs()`.

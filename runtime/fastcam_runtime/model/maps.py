@@ -1,4 +1,4 @@
-"""The maps of one frame, by the names of the file's outputs or by the short words of `--outputs`."""
+"""The maps of one frame, by the names of the file's outputs or by the short names of `--outputs`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ..errors import FastcamError, closest
 from ..image import Array
 
 _PREFIX = "saliency_"
-"""What all names of the contract begin with."""
+"""The common prefix of the contract's names."""
 
 
 class NoMapError(FastcamError, KeyError):
-    """There is no map of that name; the message tells those that are there."""
+    """There is no map of that name; the message lists those that exist."""
 
     __str__ = Exception.__str__  # KeyError would put the message in quotation marks
 
 
 class Maps(Mapping[str, Array]):
-    """Maps by output name, in the order of the file; they cannot be exchanged.
+    """Maps by output name, in the order of the file; read-only.
 
     A short name works too: `maps["cam"]` is `maps["saliency_cam"]`, `maps["scale_1"]` the first scale.
 
@@ -42,7 +42,7 @@ class Maps(Mapping[str, Array]):
         """The map.
 
         Raises:
-            NoMapError: There is none of that name.
+            NoMapError: There is no map of that name.
         """
         for known in (name, f"{_PREFIX}{name}"):
             if known in self._maps:
@@ -74,7 +74,7 @@ def _size(array: Array) -> str:
 def item_of(
     names: Sequence[str], arrays: Sequence[Array], index: int, whole: Sequence[str]
 ) -> dict[str, Array]:
-    """One item of a batch, by output. What does not depend on the class is there once.
+    """One item of a batch, by output. Outputs that do not depend on the class have one item for all.
 
     Args:
         names: Of the outputs.

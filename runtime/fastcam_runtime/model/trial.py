@@ -12,7 +12,7 @@ from ..contract import ARGMAX, CHOICE_INPUTS, Metadata
 from .watching import pixels_of, watched
 
 TOLERANCE = 1e-5
-"""Largest relative difference that counts as none. Usually outputs are equal."""
+"""Largest relative difference that is accepted. Usually outputs are equal."""
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -20,13 +20,13 @@ Arrays = Mapping[str, np.ndarray]
 def run_once(
     session: ort.InferenceSession, metadata: Metadata, feeds: Arrays, what: str = "it", *, loops: bool = False
 ) -> Arrays:
-    """All outputs of a session by name; where a class must be chosen, that with the highest score.
+    """All outputs of a session by name; a required class input selects the highest score.
 
     Args:
         session: The session.
         metadata: Names the image input.
-        feeds: The inputs but for the class.
-        what: How an error calls the model.
+        feeds: The inputs except the class.
+        what: The name of the model in messages.
         loops: Whether the model has a loop, and so may not end.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Run a network that may come from anybody: a run that never ends or takes too much memory is stopped."""
+"""Run an untrusted network: a run that takes too long or too much memory is stopped."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ..limits import LOOP_SECONDS, run_bytes
 from .file import is_ort, map_model
 
 _PERIOD = 0.02
-"""Seconds between two looks at the memory: zeros are written at about 1 GB/s."""
+"""Seconds between two readings of the memory: it grows by at most about 1 GB/s."""
 _GRACE = 0.5
-"""Seconds that onnxruntime has to stop. It looks between two nodes, and one node may do all the harm."""
+"""Seconds that onnxruntime has to stop. It checks only between nodes, and a single node may run long."""
 
 _LOOPS = {False: b'"\x04Loop', True: b"\x04\0\0\0Loop\0"}
-"""How the name of the operator is stored: in ONNX, and in an ORT file."""
+"""The encoded name of the operator in ONNX files and in ORT files."""
 
 
 class LastResort:
-    """What ends the process when a run cannot be stopped; the command line sets it, a program has none."""
+    """Ends the process if a run cannot be stopped; set by the command line only."""
 
     end: Callable[[str], None] | None = None
 
@@ -61,7 +61,7 @@ class Runner:
 
 
 def pixels_of(arrays: Iterable[Array]) -> int:
-    """Pixels of the pictures among the inputs: the two larger sides behind the batch, in any layout."""
+    """Pixels of the pictures among the inputs: the two largest dimensions after the batch, in any layout."""
     sizes = (array.shape[0] * math.prod(sorted(array.shape[1:])[-2:]) for array in arrays if array.ndim == 4)
     return max(sizes, default=0)
 
@@ -79,7 +79,7 @@ def watched(name: str, pixels: int, *, loops: bool) -> Iterator[ort.RunOptions]:
     """Options for one run, which is stopped when it takes too much memory, or too long if it has loops.
 
     Args:
-        name: How the message calls the model.
+        name: The name of the model in messages.
         pixels: Pixels of the input.
         loops: Whether the model has a loop.
 

@@ -1,1 +1,1 @@
-"""What the servers of this package share: certificates, and the addresses of this machine."""
+"""Code that the servers of this package share: certificates, and the addresses of this machine."""

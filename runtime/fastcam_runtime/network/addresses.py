@@ -1,4 +1,4 @@
-"""The addresses by which others reach this machine."""
+"""The addresses of this machine in the network."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def network_address() -> str | None:
 
 
 def local_addresses() -> tuple[str, ...]:
-    """This machine's addresses, 127.0.0.1 first, then the one that its network knows it by."""
+    """This machine's addresses: 127.0.0.1 first, then its address in the network."""
     return tuple(dict.fromkeys(filter(None, (LOOPBACK, network_address()))))

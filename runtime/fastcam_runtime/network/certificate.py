@@ -26,13 +26,13 @@ class Certificate:
         """The settings for a server with this certificate.
 
         Raises:
-            FastcamError: The files are missing, no certificate, or do not belong together.
+            FastcamError: The files are missing, are not a certificate, or do not belong together.
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
-            # Without it, a key with a password would ask for it on the terminal.
+            # Otherwise ssl would ask for the password of a key on the terminal.
             context.load_cert_chain(self.certificate, self.key, password=lambda: "")
-        except OSError as error:  # also the class of all errors of ssl
+        except OSError as error:  # the base class of all errors of ssl too
             reason = getattr(error, "reason", None) or error.strerror or error
             raise FastcamError(
                 f"--cert {self.certificate} --key {self.key}: not a certificate in PEM form and its key "

@@ -1,4 +1,4 @@
-"""Open a grafted file in its fastest form: made at the first start, found in the cache from then on."""
+"""Open a grafted file in its fastest form: made at the first start, then taken from the cache."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .preparing import NothingToPrepareError, find_difference, lay_out, optimize
 logger = logging.getLogger(__name__)
 
 FASTER = 0.8
-"""Where nothing can be prepared, the optimised model is kept if opening it takes this part of the time."""
+"""If nothing can be prepared, the optimised model is kept if it opens in this share of the time."""
 PREPARED, OPTIMISED = "prepared", "optimised"
 
 
@@ -40,15 +40,15 @@ def open_cached(
 ) -> ort.InferenceSession:
     """A session with the maps of a grafted file, as `open_cut` opens it, but from the cache.
 
-    The first time, the file is prepared for this device, compared with the ordinary file and kept. Where that
-    is not possible, whatever the reason, the ordinary file is opened. Only the CPU's sessions are kept.
+    The first time, the file is prepared for this device, compared with the ordinary file and cached. If that
+    fails for any reason, the ordinary file is opened. Only sessions on the CPU are cached.
 
     Args:
         path: The `.onnx` or `.ort` file.
         maps: The saliency outputs to compute; None for all.
         threads: Threads that share one operator; None for the default.
         provider: A name of `providers.NAMES`, or `auto`.
-        compiled: Use the compiled kernels where they were built.
+        compiled: Use the compiled kernels if they were built.
 
     Raises:
         ModelError: The file is missing, unreadable or not a model that onnxruntime can run.
@@ -61,7 +61,7 @@ def open_cached(
     try:
         key = _key(content_hash(path, cache.notes), maps, compiled=compiled)
         entry = cache.find(key)
-    except OSError:  # of the model itself: the ordinary way says what is wrong with it
+    except OSError:  # of the model itself: the ordinary path reports it
         return ordinary()
     if entry is not None and entry.bytes:
         try:
@@ -117,7 +117,7 @@ def _make(
     threads: int | None,
     compiled: bool,
 ) -> ort.InferenceSession:
-    """Make the entry, and return the fastest session of those that were opened on the way.
+    """Make the entry, and return the fastest of the sessions that were opened for it.
 
     Raises:
         ModelError: The file cannot be run or saved.

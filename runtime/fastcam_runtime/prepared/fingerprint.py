@@ -1,4 +1,4 @@
-"""The content of a file as one short text, without reading the file again at every start."""
+"""A hash of a file's content, without reading the file again at every start."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 from ..model.file import summarize_file
 
 _SETTLED = 2.0
-"""Seconds after which a change of a file shows in its times; younger ones are read again."""
+"""Resolution of file times, in seconds; younger files are read again."""
 
 
 def stamp(path: Path) -> str:
-    """Size, times and place of a file: whoever writes to it changes this.
+    """Size, times and inode of a file: every write changes them.
 
     Raises:
         OSError: There is no such file.
@@ -37,7 +37,7 @@ def sha256(path: Path) -> str:
 def content_hash(path: Path, notes: Path) -> str:
     """The SHA-256 of a model with the files that have its weights.
 
-    It is noted in a file of the folder `notes` together with the stamps of what was read; as long as these
+    It is cached in a file of the folder `notes`, with the stamps of the files that were read; while these
     are the same, nothing is read again.
 
     Raises:
@@ -61,7 +61,7 @@ def content_hash(path: Path, notes: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a note whole, or not at all: without it the file is only read once more."""
+    """Write a note atomically; a missing note only means that the file is read again."""
     part = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """Rewrite a model that onnxruntime optimised, so that SMOE reads activations as onnxruntime stores them.
 
-On processors with wide registers onnxruntime stores activations in blocks of channels. It converts tapped
-ones back to planes, which takes longer than computing their maps. Here the compiled SMOE kernel reads the
-blocks directly. Quantised activations, which onnxruntime stores with the channels last, are treated alike.
+On processors with wide registers onnxruntime stores activations in blocks of channels (NCHWc). It converts
+tapped tensors back to planes, which takes longer than computing their maps. Here the compiled SMOE kernel
+reads the blocks directly. Quantised activations, which onnxruntime stores with the channels last, are treated alike.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ Parts = list[bytes | memoryview]
 
 
 def read_in_place(model: mmap.mmap | bytes, block: int, metadata: Metadata, folder: Path) -> Parts | None:
-    """The bytes of the same model, with the kernels that read activations as they are stored.
+    """The bytes of the same model, with kernels that read activations as they are stored.
 
-    The network's own nodes come first, then those of the branch, all with the prefix of their names. What
-    nothing reads is gone.
+    The network's own nodes come first, then those of the branch, all with the prefix in their names. Unused
+    nodes are dropped.
 
     Args:
-        model: What onnxruntime saved.
-        block: How many channels onnxruntime keeps together.
-        metadata: What the new file is to say of itself.
-        folder: Where weights are that the model does not hold itself; they move into it.
+        model: The model that onnxruntime saved.
+        block: The block size of onnxruntime's layout.
+        metadata: The metadata of the new file.
+        folder: The folder of external weights; these move into the model.
 
     Returns:
         The content of the file in parts; None if there is nothing to read in place.

@@ -1,8 +1,8 @@
-"""Prepare a grafted file for this device: the cheapest form, and the fastest to load.
+"""Prepare a grafted file for this device: the form with the cheapest maps and the fastest load.
 
-onnxruntime saves the network as it optimised it, and `layout` lets the compiled kernels read activations as
-they are stored in it. The result is exact, but only for this release of onnxruntime on this kind of
-processor. Elsewhere the runtime refuses the file.
+onnxruntime saves the optimised network, and `layout` lets the compiled kernels read activations as
+they are stored in it. The maps are the same, but the file fits only this release of onnxruntime on this kind
+of processor. Elsewhere the runtime refuses the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BLOCKS = (16, 8)
 
 
 class NothingToPrepareError(ModelError):
-    """Here onnxruntime stores no tensor in a way that the compiled kernels could read directly."""
+    """onnxruntime stores no tensor in a layout that the compiled kernels could read directly."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Prepared:
 
     session: ort.InferenceSession
     metadata: Metadata
-    """What the file says of itself."""
+    """The metadata of the file."""
 
 
 def prepare(grafted: Path, target: Path, metadata: Metadata) -> Metadata:
@@ -70,12 +70,12 @@ def optimize(
     threads: int | None = None,
     compiled: bool = True,
 ) -> ort.InferenceSession:
-    """Open a file as ever, and let onnxruntime save the model as it optimised it.
+    """Open a file as usual, and let onnxruntime save the optimised model.
 
     Args:
         model: A grafted file.
         target: The file to make.
-        data: The bytes of a model cut out of that file, to be used instead.
+        data: The bytes of a model pruned from that file, to use instead.
         threads: Threads that share one operator; None for the default.
         compiled: Use the compiled kernels.
 
@@ -102,17 +102,17 @@ def lay_out(
     *,
     threads: int | None = None,
 ) -> Prepared:
-    """Rewrite what onnxruntime saved for the compiled kernels, and compare it with the ordinary session.
+    """Rewrite the saved model for the compiled kernels, and compare it with the ordinary session.
 
     Args:
         ordinary: The session that `optimize` opened.
         target: The file that it saved; it is replaced.
         metadata: That of the grafted file.
-        weights: The folder of the grafted file: weights that are not in it move into `target`.
+        weights: The folder of the grafted file: external weights move into `target`.
         threads: Threads of the new session.
 
     Raises:
-        NothingToPrepareError: The kernels cannot read anything directly; `target` is as it was.
+        NothingToPrepareError: The kernels cannot read anything directly; `target` is not changed.
         ModelError: The outputs are not the same.
         OSError: The file cannot be written.
     """
@@ -134,7 +134,7 @@ def lay_out(
             reason = f"preparation failed: {error}"
         if not reason:
             return Prepared(session, marked)
-        # Perhaps the blocks have another size.
+        # Try the other block size.
     if reason:
         raise ModelError(f"the file cannot be prepared: the {reason}")
     raise NothingToPrepareError(
@@ -151,10 +151,10 @@ def find_difference(ordinary: ort.InferenceSession, other: ort.InferenceSession,
     try:
         feeds = random_feeds(ordinary.get_inputs(), metadata)
         expected, found = (run_once(session, metadata, feeds) for session in (ordinary, other))
-    except Exception as error:  # of onnxruntime, or because the file describes itself wrongly
+    except Exception as error:  # of onnxruntime, or because of wrong metadata
         raise ModelError(f"it cannot be tried: {first_line(error)}") from error
     for name, values in expected.items():
-        # Not LOVI: bytes, made of scales that may differ in their last digit.
+        # Not LOVI: a difference in the last digit of a scale may change a byte.
         if name != LOVI and (why := difference(name, values, found)):
             return f"preparation {why}"
     return ""

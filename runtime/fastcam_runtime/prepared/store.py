@@ -1,4 +1,4 @@
-"""The cache's folder: one folder per entry, made whole or not at all, and bounded in size."""
+"""The cache's folder: one folder per entry, written atomically, and bounded in size."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..user_cache import user_cache
 from .fingerprint import sha256, stamp
 
 LIMIT = 512 << 20
-"""Bytes of all entries. The one that was not used for longest goes first; a larger one is never made."""
+"""Most bytes of all entries. The least recently used is deleted first; a larger entry is never made."""
 _ABANDONED = 3600.0
-"""Seconds after which a half-made entry is that of a process that ended."""
+"""Seconds after which an unfinished entry counts as abandoned."""
 _DRAFT = ".making-"
 _MODEL, _NOTE = "model.onnx", "entry.json"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the cache knows about one form of one file."""
+    """The cache's record of one form of one file."""
 
     source: str
     """The path of the file that it was made from, for people."""
@@ -52,15 +52,15 @@ class Store:
 
     @property
     def notes(self) -> Path:
-        """Where the hashes of source files are noted."""
+        """The folder with the hashes of source files."""
         return self.folder / "hashes"
 
     def model(self, key: str) -> Path:
-        """Where the model of an entry is."""
+        """The path of the model of an entry."""
         return self.folder / key / _MODEL
 
     def find(self, key: str) -> Entry | None:
-        """The entry of this key, marked as used now; None if there is none. A damaged one is removed."""
+        """The entry of this key, marked as used now; None if there is none. A damaged entry is removed."""
         note = self.folder / key / _NOTE
         try:
             entry = Entry(**json.loads(note.read_text()))
@@ -84,7 +84,7 @@ class Store:
 
     @contextmanager
     def draft(self) -> Iterator[Path]:
-        """A new folder for an entry; what is not published is removed.
+        """A new folder for an entry; removed unless it is published.
 
         Raises:
             OSError: The disk is full or cannot be written.
@@ -97,7 +97,7 @@ class Store:
             shutil.rmtree(folder, ignore_errors=True)
 
     def publish(self, model: Path, key: str, source: str, outputs: str, form: str) -> None:
-        """Put a draft in its place, with its model if that is there, and make room.
+        """Publish a draft, with its model if there is one, and make room.
 
         Raises:
             OSError: The disk is full or cannot be written.
@@ -108,7 +108,7 @@ class Store:
                 os.fsync(file.fileno())  # a rename may reach the disk before the content does
             entry = Entry(source, outputs, form, model.stat().st_size, sha256(model), stamp(model))
         (model.parent / _NOTE).write_text(json.dumps(asdict(entry)))
-        # If another process was faster, its entry is as good.
+        # Race: if another process was faster, its entry is as good.
         with suppress(OSError):
             model.parent.rename(self.folder / key)
         self._make_room(key)
@@ -138,7 +138,7 @@ class Store:
             shutil.rmtree(self.folder)
 
     def _make_room(self, newest: str) -> None:
-        """Remove the entries that were not used for longest, until the others fit, and abandoned drafts."""
+        """Remove the least recently used entries until the others fit, and abandoned drafts."""
         size = 0
         for key, entry, _ in self.entries():
             size += entry.bytes

@@ -1,4 +1,4 @@
-"""Weights that a model keeps in files beside it, put into the model itself."""
+"""Move external weights into the model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GRAPH_INITIALIZER, _TENSOR_RAW, _TENSOR_LOCATION = 5, 9, 14
 
 
 def with_values(initializer: Field, folder: Path) -> list[bytes | memoryview]:
-    """An initializer of a graph as it is, or with its values where these are in a file of `folder`.
+    """An initializer of a graph, with its values if these are in a file of `folder`.
 
     Raises:
         ModelError: The place of its values is damaged, or outside the folder.

@@ -1,4 +1,4 @@
-"""Parts of recordings whose process was killed: found by their names, and brought to light again."""
+"""Parts of recordings whose process was killed: find them by their names, and recover them."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _CLOCKS = 2.0
 
 @dataclass(frozen=True)
 class Leftover:
-    """A part that no process writes to any more."""
+    """A part that no process writes any more."""
 
     part: Path
     target: Path
-    """The recording that it was to become."""
+    """The path of the recording that it belongs to."""
 
 
 def leftovers(folder: Path) -> list[Leftover]:
@@ -53,7 +53,7 @@ def leftovers(folder: Path) -> list[Leftover]:
         match = _PART.fullmatch(path.name)
         if match is None or match["suffix"].lower() not in FORMATS or _is_written(path, int(match["owner"])):
             continue
-        if _PART.fullmatch(match["stem"] + match["suffix"]):  # the copy of a part, which is there as well
+        if _PART.fullmatch(match["stem"] + match["suffix"]):  # the copy of a part that still exists
             path.unlink(missing_ok=True)
             continue
         found.append(Leftover(path, folder / f"{match['stem']}{match['suffix']}"))
@@ -67,7 +67,7 @@ def tell_leftovers(outputs: Iterable[str], kept: Path) -> None:
     for folder in dict.fromkeys([*folders, kept]):
         for leftover in leftovers(folder):
             logger.warning(
-                "%s is left of a recording that was cut off; bring it back with: fastcam recover %s",
+                "%s is left of a recording that was cut off; recover it with: fastcam recover %s",
                 leftover.part,
                 leftover.part,
             )
@@ -79,7 +79,7 @@ def unfinished(folder: Path, name: str) -> Path:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Delete the frames in a folder that processes which are gone did not finish keeping."""
+    """Delete the unfinished frames of dead processes in a folder."""
     for path in folder.glob(".*.part"):
         match = _UNFINISHED.fullmatch(path.name)
         if match is not None and path.is_dir() and not _is_written(path, int(match["owner"])):
@@ -87,7 +87,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def find_parts(path: Path) -> list[Leftover]:
-    """The parts that a user means: one by its own name, or all of the recording that was to become `path`.
+    """The parts that a user names: one part, or all parts of the recording `path`.
 
     Raises:
         SinkError: There is none, or it is still being written.
@@ -97,13 +97,13 @@ def find_parts(path: Path) -> list[Leftover]:
     if found:
         return found
     if _PART.fullmatch(path.name) and path.exists():
-        raise SinkError(f"{path}: a process still writes it, or it is no recording")
+        raise SinkError(f"{path}: a process still writes it, or it is not a recording")
     names = ", ".join(str(leftover.part) for leftover in there)
     raise SinkError(f"{path}: no part of a recording that was cut off; there is {names or 'none'}")
 
 
 def recover(leftover: Leftover) -> Path:
-    """Make a playable file of a part, remove the part, and return the file's path.
+    """Turn a part into a playable file, remove the part, and return the file's path.
 
     An existing recording is kept; the recovered one then gets another name.
 
@@ -128,7 +128,7 @@ def recover(leftover: Leftover) -> Path:
 
 
 def _rewrite(part: Path, draft: Path) -> bool:
-    """Write what can be read of `part` to `draft`; returns whether that can be played."""
+    """Write the readable pictures of `part` to `draft`; returns whether it can be played."""
     if part.suffix.lower() == ".webp":
         return repair(part, draft)
     program = shutil.which("ffmpeg")
@@ -153,7 +153,7 @@ def _record_again(part: Path, draft: Path) -> bool:
 
 
 def _is_written(part: Path, owner: int) -> bool:
-    """Whether the process that a part is named after still runs, and not a later one of the same number."""
+    """Whether the process in a part's name still runs, and is not a later process with the same number."""
     if owner == 0:
         return False
     if sys.platform == "win32":  # no way to ask without a library
@@ -169,7 +169,7 @@ def _is_written(part: Path, owner: int) -> bool:
 
 
 def _start_of(process: int) -> float | None:
-    """When a process started, in seconds since 1970; None where the system does not tell."""
+    """When a process started, in seconds since 1970; None if the system does not report it."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         boot = re.search(r"^btime (\d+)$", Path("/proc/stat").read_text(), re.MULTILINE)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 STEPS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Seconds before the first retry, the second, and so on; the last one is repeated."""
 JITTER = 0.2
-"""Share by which a wait is shorter or longer at random: devices that lost a server at the same moment do not
-come back at the same moment."""
+"""Random jitter of a wait, as a share: devices that lost a server at the same moment must not
+reconnect at the same moment."""
 
 
 class BackOff:
@@ -30,5 +30,5 @@ class BackOff:
         return step * random.uniform(1 - JITTER, 1 + JITTER)
 
     def reset(self) -> None:
-        """Start again with the first step: the camera delivers."""
+        """Start again with the first step, after a good frame."""
         self._failures = 0

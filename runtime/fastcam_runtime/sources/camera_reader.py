@@ -1,4 +1,4 @@
-"""The thread that reads a camera: frames that cannot be decoded, a camera that is lost, one that hangs."""
+"""The thread that reads a camera; handles undecodable frames, lost cameras and hanging ones."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .back_off import BackOff
 logger = logging.getLogger(__name__)
 
 READER = "fastcam reader of "
-"""Names of the threads that are inside a camera library begin with it."""
+"""Prefix of the names of threads that may be inside a camera library."""
 
 _MOST_FAILED_READS = 16
-"""Reads that may fail in a row before a camera counts as lost. A cut stream fails at once each time."""
+"""Reads that may fail in a row before a camera counts as lost. A lost stream fails immediately each time."""
 _PAUSE = 0.01
-"""Seconds between two of them."""
+"""Seconds between two failed reads."""
 _SLOW_FAILURE = 4.0
-"""A read that fails after this many seconds was no bad picture: nothing came."""
+"""A read that fails after this many seconds was a timeout, not a bad picture."""
 
 
 class Grabber(Protocol):
@@ -40,14 +40,14 @@ class Grabber(Protocol):
 
 
 class CameraReader(threading.Thread):
-    """Reads a camera until it is told to end; a lost camera is opened again.
+    """Reads a camera until `end` is called; a lost camera is reopened.
 
     Args:
         name: The camera's name in messages.
         connect: Opens the camera; raises `SourceError` if that fails.
         grabber: The camera, if it is open already.
         back_off: The waits between two tries.
-        deliver: Takes every image, with the number of those before it that could not be decoded.
+        deliver: Called with every image, and the number of undecodable ones before it.
         reopened: Called when a lost camera was opened again.
         done: Called at the end, with the error if there was one.
     """
@@ -142,7 +142,7 @@ class CameraReader(threading.Thread):
             self._inside_since = None
 
     def _find_again(self) -> Grabber | None:
-        """The reopened camera; None once the thread is to end."""
+        """The reopened camera; None once the thread must end."""
         while not self._ending.wait(wait := self._back_off.next_wait()):
             self._inside_since = time.monotonic()
             try:

@@ -21,7 +21,7 @@ PATIENCE = 15.0
 """Seconds that a camera library may take for one call. OpenCV's own limits are below it: 5 seconds for a
 network stream, 10 seconds for a webcam."""
 _MOST_HANGING = 2
-"""Threads that may hang in a camera library before no further one is started."""
+"""Most threads that may hang in a camera library; then no further one is started."""
 _LOOK_SECONDS = 1.0
 """Between two looks at the thread while no frame comes."""
 _JOIN_SECONDS = 2.0
@@ -63,7 +63,7 @@ class LiveSource(Source):
     """The newest frame of a camera or stream.
 
     A frame that cannot be decoded is skipped. A camera that is lost is opened again, and so is one whose
-    library does not return: its thread is left behind, and releases the camera if it ever can.
+    library does not return: its thread is abandoned, and releases the camera if the library returns.
 
     Args:
         name: Its name in messages.
@@ -141,7 +141,7 @@ class LiveSource(Source):
         return reader
 
     def _replace_stuck_reader(self) -> None:
-        """Leave a thread behind that is stuck in the camera library, and open the camera in another one."""
+        """Abandon a thread that is stuck in the camera library, and open the camera in another one."""
         seconds = self._reader.stuck_seconds
         if seconds < self._patience or self._closed.is_set():
             return

@@ -14,10 +14,10 @@ ANY_DEPTH = "**"
 
 
 def matching(pattern: Path) -> list[Path]:
-    """The files and folders that match a pattern, sorted; names that begin with a dot only if it does, too.
+    """The files and folders that match a pattern, sorted; hidden names only if it starts with a dot too.
 
-    As `glob.glob` with `recursive`, but `**` enters a folder once, however many links lead to it. So a link
-    to a folder above ends, and no picture is found twice.
+    As `glob.glob` with `recursive`, but `**` enters a folder once, even if several links lead to it. So a
+    link to a parent folder does not recurse, and no picture is found twice.
     """
     start = Path(pattern.anchor)
     parts = pattern.parts[1:] if pattern.anchor else pattern.parts
@@ -33,7 +33,7 @@ def matching(pattern: Path) -> list[Path]:
 
 
 def _entries(folder: Path, part: str) -> Iterator[Path]:
-    """What `part` of a pattern matches in a folder."""
+    """The entries of a folder that match `part` of a pattern."""
     if not glob.has_magic(part):
         if os.path.lexists(folder / part):
             yield folder / part
@@ -54,7 +54,7 @@ def _folders_below(starts: list[Path]) -> Iterator[Path]:
         folder = folders.pop() if folders else links.pop()
         try:
             status = folder.stat()
-        except OSError:  # a link to nothing, or to itself
+        except OSError:  # a broken or circular link
             continue
         if not stat.S_ISDIR(status.st_mode) or (status.st_dev, status.st_ino) in entered:
             continue
@@ -73,5 +73,5 @@ def _scan(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
-    except OSError:  # no folder, or none that may be read
+    except OSError:  # not a folder, or not readable
         return []

@@ -16,7 +16,7 @@ COMMANDS = {
     "demo": demo,
     "quantize": quantize,
 }
-"""The module of the options of each command; the module of that name one folder up does the work."""
+"""The module of the options of each command; the module of the same name one folder up implements it."""
 
 
 def add_parsers(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -33,14 +33,14 @@ def add_keep_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=_FILES,
         metavar="N",
-        help=f"at most N files; the oldest goes first ({_FILES})",
+        help=f"at most N files; the oldest are deleted first ({_FILES})",
     )
     keep.add_argument(
         "--keep-mb",
         type=float,
         default=_MEGABYTES,
         metavar="N",
-        help=f"at most N megabytes; the oldest goes first ({_MEGABYTES})",
+        help=f"at most N megabytes; the oldest are deleted first ({_MEGABYTES})",
     )
 
 

@@ -1,4 +1,4 @@
-"""The options of `fastcam run` about who may open the live page."""
+"""The options of `fastcam run` for access to the live page."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ...uri_kinds import local_path
 from ..https_options import add_https_options
 
 _LONGEST = 4096
-"""Bytes of a token file that are read: a token has 128 characters at most."""
+"""Most bytes to read from a token file: a token has at most 128 characters."""
 
 
 def add_page_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options as a group of their own."""
-    page = parser.add_argument_group("who may open the live page")
+    """Add the options in their own group."""
+    page = parser.add_argument_group("access to the live page")
     page.add_argument("--token", help="its password (default: $FASTCAM_TOKEN)")
     page.add_argument(
         "--token-file", type=Path, metavar="FILE", help="read the password from FILE, its first line"
@@ -27,7 +27,7 @@ def page_token(args: argparse.Namespace) -> str | None:
     """The password of the page; None if no option gives one.
 
     Raises:
-        FastcamError: Two options give one, or the file holds none.
+        FastcamError: Both options are given, or the file is empty.
     """
     if args.token_file is None:
         token: str | None = args.token

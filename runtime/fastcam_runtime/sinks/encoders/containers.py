@@ -1,4 +1,4 @@
-"""Video files that play up to the last second even if the writer was killed, and ordinary files of them."""
+"""Fragmented video files, which play even if the writer was killed, and ordinary files from them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _CLUSTERS = ("-cluster_time_limit", str(1_000 * _PIECE_SECONDS))
 SAFE_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {".mp4": _FRAGMENTS, ".mov": _FRAGMENTS, ".mkv": _CLUSTERS, ".webm": _CLUSTERS}
 )
-"""Options of `ffmpeg` by suffix that write a file in pieces of about a second, each complete in itself. An
-ordinary .mp4 has its index at the end, and is nothing without it."""
+"""Options of `ffmpeg` by suffix that write a file in fragments of about a second, each playable. An
+ordinary .mp4 has its index at the end, and cannot be played without it."""
 
 _LARGEST_COPY = 256 * 2**20
-"""Bytes of a recording that is copied into an ordinary file at its end. A larger one stays in pieces: it
-plays too, and copying it would delay the end."""
+"""Largest recording in bytes that is converted to an ordinary file at its end. A larger one stays fragmented:
+it plays too, and copying it would delay the end."""
 _COPY_SECONDS = 20.0
 
 
@@ -34,7 +34,7 @@ def copy_streams(program: str, source: Path, target: Path, seconds: float | None
 
     Args:
         program: `ffmpeg`.
-        source: A whole file, or one whose writer was killed.
+        source: A complete file, or one whose writer was killed.
         target: Its suffix chooses the container. It is removed if it cannot be played.
         seconds: The longest time for it; None for no limit.
     """
@@ -53,9 +53,9 @@ def copy_streams(program: str, source: Path, target: Path, seconds: float | None
 
 
 def make_ordinary(program: str, path: Path) -> None:
-    """Replace a file in pieces by an ordinary one, with its length and index at one place.
+    """Replace a fragmented file by an ordinary one, with one index.
 
-    Where that is not possible, or would take long, the file stays as it is.
+    If that is not possible, or would take long, the file is not changed.
     """
     if SAFE_OPTIONS.get(path.suffix.lower()) is not _FRAGMENTS or not path.exists():
         return

@@ -1,4 +1,4 @@
-"""Slows clients down that try one token after another."""
+"""Rate limit for clients that guess tokens."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 FREE_GUESSES = 10
-"""Wrong tokens of one address that cost nothing: people mistype."""
+"""Wrong tokens per address without a penalty, for typing errors."""
 LONGEST_BLOCK = 60.0
-"""Seconds. After the free ones each wrong token doubles the time in which the address is refused."""
+"""Seconds. After that, each wrong token doubles the time for which the address is blocked."""
 _FORGET_SECONDS = 900.0
 _MOST_ADDRESSES = 1024
 _REMEMBERED = 64
-"""Wrong tokens of an address that are told apart; one that is tried again counts once."""
+"""Most remembered wrong tokens per address; a repeated one counts once."""
 _V6_PREFIX = 64
-"""Bits of an IPv6 address that belong to one network: a device may use any of the rest."""
+"""Network bits of an IPv6 address: a device may use any address of its network."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Guesses:
         self._lock = threading.Lock()
 
     def seconds_blocked(self, address: str) -> float:
-        """How long no token of this address is looked at; 0 if it may try."""
+        """Seconds for which this address is blocked; 0 if it is not."""
         with self._lock:
             guesser = self._guessers.get(_network(address))
             return 0.0 if guesser is None else max(0.0, guesser.blocked_until - self._clock())
@@ -59,7 +59,7 @@ class Guesses:
             guesser = self._guessers.pop(network, None)
             if guesser is None or now - guesser.latest > _FORGET_SECONDS:
                 guesser = _Guesser()
-            self._guessers[network] = guesser  # the latest one is the last
+            self._guessers[network] = guesser  # in order of the latest guess
             if len(self._guessers) > _MOST_ADDRESSES:
                 self._guessers.popitem(last=False)
             guesser.latest = now
@@ -75,7 +75,7 @@ class Guesses:
 
 
 def _network(address: str) -> str:
-    """What counts as one client: an IPv4 address, or the network of an IPv6 address."""
+    """The key of one client: an IPv4 address, or the network of an IPv6 address."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
