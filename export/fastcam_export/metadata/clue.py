@@ -1,4 +1,4 @@
-"""What one convention says of a model file, and what its reader may look at."""
+"""The values that one convention states in a model file, and the data that its reader needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fastcam_runtime.errors import FastcamError
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What the readers look at."""
+    """The data that the readers need."""
 
     metadata: Mapping[str, str]
     """The file's own metadata."""
@@ -33,7 +33,7 @@ class Clue:
     """The values that one convention states. What it does not state is None or empty."""
 
     where: str
-    """Where they stand, for a person: `'names' in the file`."""
+    """Where they are stated, for a person: `'names' in the file`."""
     preprocess: Preprocess | None = None
     resize: str | None = None
     labels: tuple[str, ...] = ()
@@ -50,9 +50,9 @@ def parse(text: str) -> Any:
 
 
 def scaled(order: str, mean: Any, std: Any, factor: float = 1.0, pad: int | None = None) -> Preprocess | None:
-    """The preprocessing (x·factor − mean) / std; None where the numbers make none.
+    """The preprocessing (x·factor − mean) / std; None if the numbers are invalid.
 
-    One number stands for all channels. What a file says wrongly is no mistake of the user.
+    One number applies to all channels. Wrong values in a file are not the user's mistake, so no error.
     """
     channels = ORDERS[order] or 3
 

@@ -11,19 +11,19 @@ from .clue import Clue, ModelFile
 
 _CARRIED = ("Cast", "Identity", "Transpose")
 _WIDEST = 10.0
-"""A normalised picture spans a few units. ImageNet's from −2.1 to 2.6, some networks take −4…4."""
+"""A normalised picture spans a few units: ImageNet's −2.1…2.6, for some networks −4…4."""
 _NARROWEST = 0.4
 
 
 def read(file: ModelFile) -> Clue | None:
-    """The range that the first nodes expect: 0…255 or 0…1. The order shows in means that differ."""
+    """The range that the first nodes expect: 0…255 or 0…1. Different means show the channel order."""
     found = _first_nodes(file)
     if found is None:
         return None
     names, slope, offset = found
     span = float(np.abs(slope).max())
     if np.all(slope == 1) and float(offset.max()) < -2:
-        preset = "raw255"  # only means are taken away
+        preset = "raw255"  # only means are subtracted
     elif _NARROWEST <= 255 * span <= _WIDEST:
         preset = "raw255"
     elif _NARROWEST <= span <= _WIDEST and np.any(offset != 0):
@@ -43,7 +43,7 @@ def read(file: ModelFile) -> Clue | None:
 
 
 def _first_nodes(file: ModelFile) -> tuple[list[str], np.ndarray, np.ndarray] | None:
-    """The arithmetic on the picture as slope·x + offset, per channel or one for all; None without any."""
+    """The arithmetic on the picture as slope·x + offset, per channel or one for all, else None."""
     value: ir.Value = file.image
     slope, offset = np.ones(1), np.zeros(1)
     names: list[str] = []
@@ -63,7 +63,7 @@ def _first_nodes(file: ModelFile) -> tuple[list[str], np.ndarray, np.ndarray] | 
 
 
 def _step(node: ir.Node, value: ir.Value) -> tuple[np.ndarray, np.ndarray] | None:
-    """One node as slope and offset; None where it is no arithmetic with constants per channel."""
+    """One node as slope and offset; None if it is not arithmetic with constants per channel."""
     if node.op_type == "BatchNormalization":
         given = [_numbers(v) for v in node.inputs[1:5]]
         if any(numbers is None for numbers in given):

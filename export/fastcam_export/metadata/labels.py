@@ -39,7 +39,7 @@ def read_labels(path: Path) -> tuple[str, ...]:
 def parse_names(text: str) -> tuple[str, ...]:
     """Class names from a `names` entry: a JSON or Python list, or a mapping from index to name.
 
-    Empty for any other text: the entry is not the user's, so it is no error.
+    Empty for any other text: the entry is not the user's, so it is not an error.
     """
     for parse in (json.loads, ast.literal_eval):
         try:
@@ -63,7 +63,7 @@ def class_names(given: Any) -> tuple[str, ...] | None:
     """Class names from a list of them, or a mapping from index to name; None from anything else.
 
     Raises:
-        TypeError, ValueError, OverflowError: The mapping's keys are not the indices of classes, all of them.
+        TypeError, ValueError, OverflowError: The mapping's keys are not all class indices from 0 on.
     """
     if isinstance(given, Mapping):
         by_index = {int(key): str(name) for key, name in given.items()}

@@ -18,7 +18,7 @@ _RESIZE = {
     "fit_to_window": ("letterbox", "corner"),
     "fit_to_window_letterbox": ("letterbox", "centre"),
 }
-"""Model API's `resize_type`, and ours with the place of the picture."""
+"""Model API's `resize_type`, and our resize with the placement of the picture."""
 _YES = ("YES", "True")
 
 
@@ -77,6 +77,6 @@ def keys(metadata: Metadata) -> dict[str, str]:
     if pre.pad is not None:
         values["pad_value"] = str(pre.pad)
     if metadata.labels:
-        # Labels are separated by spaces there.
+        # Model API separates labels by spaces.
         values["labels"] = " ".join("_".join(label.split()) or "_" for label in metadata.labels)
     return {_PREFIX + key: text for key, text in values.items()}

@@ -12,11 +12,11 @@ _RANGES = {
     "normalized_1_1": (127.5, 127.5),
     "nominalrange_16_235": (-16 * 255 / 219, 255 / 219),
 }
-"""Mean and std that bring 0…255 to the range."""
+"""Mean and std that map 0…255 to the range."""
 
 
 def read(file: ModelFile) -> Clue | None:
-    """Order and range; RGB and 0…255 are the standard's defaults for the one that is missing."""
+    """Order and range; if one is missing, the standard's default: RGB, or 0…255."""
     given = [key for key in (FORMAT_KEY, RANGE_KEY) if key in file.metadata]
     if not given:
         return None

@@ -1,4 +1,4 @@
-"""The keys that stand for themselves: `preprocess`, a JSON as `--preprocess` takes it, and `names`."""
+"""Our own keys: `preprocess`, the JSON of `--preprocess`, and `names`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def read_preprocess(file: ModelFile) -> Clue | None:
     """The key `preprocess`.
 
     Raises:
-        GraftError: It is there, but incomplete: the author of the file meant it.
+        GraftError: The key is there but incomplete.
     """
     text = file.metadata.get(PREPROCESS_KEY)
     return Clue(f"'{PREPROCESS_KEY}' in the file", stated_preprocess(text)) if text else None

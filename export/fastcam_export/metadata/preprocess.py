@@ -19,7 +19,7 @@ _KEYS = tuple(field.name for field in dataclasses.fields(Preprocess))
 
 
 def asked_preprocess(asked: str | Preprocess | Mapping[str, Any]) -> Preprocess:
-    """What the user asked for: a preset, a JSON text, or its keys and values.
+    """The user's preprocessing: a preset, a JSON text, or its keys and values.
 
     Raises:
         GraftError: An unknown name or key, or a description that is incomplete.
@@ -35,7 +35,7 @@ def asked_preprocess(asked: str | Preprocess | Mapping[str, Any]) -> Preprocess:
 
 
 def stated_preprocess(text: str) -> Preprocess:
-    """What the file's key `preprocess` says. Further keys in it are ignored: they are not the user's mistake.
+    """The file's key `preprocess`. Unknown keys are ignored, because the user did not write them.
 
     Raises:
         GraftError: The description is incomplete.

@@ -1,6 +1,6 @@
-"""Preprocessing, resize and labels of a network: who states them, in which order, and where from.
+"""Preprocessing, resize and labels of a network: their sources, in order of precedence.
 
-For each value the first that states it wins:
+For each value the first source that states it wins:
 
     who                keys or files                                                     states
     the user           --preprocess, --resize, --labels                                  each
@@ -46,12 +46,12 @@ READERS: tuple[Callable[[ModelFile], Clue | None], ...] = (
     onnx_image.read,
     in_graph.read,
 )
-"""In the order of the table. Ultralytics' files have `names` too: the more telling source comes first."""
+"""In the order of the table. Ultralytics' files have `names` too, so the more specific source comes first."""
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """How frames are fed and what the classes are called, and where each value came from."""
+    """Preprocessing, resize and labels, and where each value came from."""
 
     preprocess: Preprocess
     resize: str
@@ -60,16 +60,16 @@ class Resolved:
 
 
 def resolve(found: Plan, options: Options, metadata: Mapping[str, str], path: Path | None) -> Resolved:
-    """Ask everyone in the table above.
+    """Try all sources in the table above.
 
     Args:
         found: The plan of the network.
-        options: What the user says, which nothing overrides.
+        options: The user's options, which have priority.
         metadata: The file's own metadata.
         path: The file, None for a model in memory.
 
     Raises:
-        GraftError: What the user or the file's `preprocess` says is wrong or does not fit the network.
+        GraftError: The user's options or the file's `preprocess` are wrong or do not fit the network.
     """
     file = ModelFile(metadata, path, found.ends.image, found.ends.path)
     clues = [clue for read in READERS if (clue := read(file)) is not None]
@@ -119,7 +119,7 @@ def _resize(options: Options, clues: list[Clue]) -> tuple[str, str]:
 
 
 def _labels(found: Plan, options: Options, clues: list[Clue]) -> tuple[tuple[str, ...], str]:
-    """The user's labels, which must fit; else the first of the others that do."""
+    """The user's labels, which must fit; else the first labels that fit."""
     detector = found.detector if isinstance(found.detector, Detector) else None
     classes = found.classes if detector is None else detector.head.classes
     if options.labels is not None:

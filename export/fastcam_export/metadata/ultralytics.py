@@ -10,11 +10,11 @@ from .clue import Clue, ModelFile
 from .labels import NAMES_KEY, parse_names
 
 BARS = 114
-"""The gray of the bars around a letterboxed picture."""
+"""The grey level of letterbox bars."""
 
 
 def read(file: ModelFile) -> Clue | None:
-    """0…1, letterboxed for detectors and alike, cropped for classifiers; None for files of others."""
+    """0…1, letterboxed for detectors and the like, cropped for classifiers; None for other files."""
     own = file.metadata
     task = own.get("task", "")
     if not (own.get("author") == "Ultralytics" or {"task", "stride", NAMES_KEY} <= set(own)):

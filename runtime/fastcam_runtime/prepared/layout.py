@@ -2,7 +2,7 @@
 
 On processors with wide registers onnxruntime stores activations in blocks of channels (NCHWc). It converts
 tapped tensors back to planes, which takes longer than computing their maps. Here the compiled SMOE kernel
-reads the blocks directly. Quantised activations, which onnxruntime stores with the channels last, are treated alike.
+reads the blocks directly; and so it reads quantised activations, which onnxruntime stores channels last.
 """
 
 from __future__ import annotations
