@@ -12,7 +12,7 @@ from .image import Array, Geometry, Rect
 
 SHARE = 0.1
 """The part of the picture that counts as strong, by default."""
-_SPECK = 0.02
+SPECK = 0.02
 """A region with less than this part of all strong pixels is left out as noise."""
 
 
@@ -57,7 +57,7 @@ def regions(saliency: Array, share: float = SHARE, geometry: Geometry | None = N
     strong = ((part >= limit) & (part > part.min())).astype(np.uint8)
     count, labels, stats, _ = cv2.connectedComponentsWithStats(strong, connectivity=8, ltype=cv2.CV_32S)
     sums = np.bincount(labels.ravel(), weights=part.ravel(), minlength=count)
-    smallest = _SPECK * stats[1:, cv2.CC_STAT_AREA].sum()
+    smallest = SPECK * stats[1:, cv2.CC_STAT_AREA].sum()
     found = [
         _region(labels == i, Rect(*map(int, stats[i, :4])), float(sums[i] / sums.sum()), geometry)
         for i in range(1, count)

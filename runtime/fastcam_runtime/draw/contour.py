@@ -7,6 +7,7 @@ import numpy as np
 
 from ..errors import FastcamError
 from ..image import Array, Geometry, Image
+from ..regions import SPECK
 
 _LINES = (((0, 0, 0), 3), ((255, 255, 255), 1))
 """A white line on a wider black line is visible on any background; widths relative to the line width."""
@@ -28,7 +29,7 @@ def parse_share(text: str) -> float:
 
 
 def outlines(saliency: Array, share: float, geometry: Geometry) -> list[Array]:
-    """The closed outlines of the brightest `share` of a map, in pixels of the frame.
+    """The closed outlines of the brightest `share` of a map, in pixels of the frame, without specks.
 
     Returns:
         Arrays of K×1×2 int32, as `cv2.polylines` takes them; none if the map is constant.
@@ -42,7 +43,8 @@ def outlines(saliency: Array, share: float, geometry: Geometry) -> list[Array]:
     found, _ = cv2.findContours(
         (grown > 127).astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE, offset=(seen.x, seen.y)
     )
-    return list(found)
+    least = SPECK * share * seen.width * seen.height
+    return [contour for contour in found if cv2.contourArea(contour) >= least]
 
 
 def draw_outlines(picture: Image, contours: list[Array]) -> None:

@@ -76,7 +76,8 @@ class Window(Sink):
     def _show(self, picture: Image) -> None:
         height, width = picture.shape[:2]
         scale = min(1.0, _LARGEST[0] / width, _LARGEST[1] / height)
-        cv2.namedWindow(TITLE, cv2.WINDOW_NORMAL | cv2.WINDOW_KEEPRATIO)
+        # Without GUI_NORMAL, Qt adds a toolbar and a status bar, and the picture shrinks to fit.
+        cv2.namedWindow(TITLE, cv2.WINDOW_NORMAL | cv2.WINDOW_KEEPRATIO | cv2.WINDOW_GUI_NORMAL)
         cv2.resizeWindow(TITLE, max(1, round(width * scale)), max(1, round(height * scale)))
         self._shown = True
 

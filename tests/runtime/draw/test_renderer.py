@@ -106,3 +106,14 @@ def test_a_constant_map_has_no_outline() -> None:
 def test_an_unknown_place_is_refused() -> None:
     with pytest.raises(FastcamError, match=r"no place 'bellow' for the caption; .*closest: below"):
         RenderOptions(caption="bellow")
+
+
+def test_specks_get_no_outline() -> None:
+    """A large bright part and a dot: the line runs around the part only."""
+    saliency = np.random.default_rng(0).random((50, 50), np.float32) * 0.1
+    saliency[5:20, 5:20] = 1.0
+    saliency[40, 40] = 1.0
+    frame = np.full((200, 200, 3), 90, np.uint8)
+    outlined = Overlay(alpha=0.0, contour=0.09).draw(frame, saliency)
+    assert (outlined[10:90, 10:90] != frame[10:90, 10:90]).any()
+    np.testing.assert_array_equal(outlined[140:, 140:], frame[140:, 140:])

@@ -122,13 +122,15 @@ def x_server() -> Iterator[str]:
 
 
 SHOW = """
+import cv2
 import numpy as np
 from fastcam_runtime.live.controls import Controls
 from fastcam_runtime.sinks import Status, open_sink
 controls = Controls(("overlay",))
 with open_sink("display://", fps=25, controls=controls) as sink:
     for number in range(20):
-        sink.write(np.full((120, 160, 3), 10 * number, np.uint8), Status(number))
+        sink.write(np.full((300, 400, 3), 10 * number, np.uint8), Status(number))
+    print(*cv2.getWindowImageRect("fastcam")[2:])
 print(controls.stop.is_set())
 """
 
@@ -138,4 +140,5 @@ def test_real_window(x_server: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SHOW], env=environment, capture_output=True, text=True, timeout=60
     )
-    assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr
+    # the picture at its own size: no toolbar takes part of the window
+    assert (done.returncode, done.stdout) == (0, "400 300\nFalse\n"), done.stderr
