@@ -29,7 +29,7 @@ ROOMS_BELOW = {
     "web": {"measure", "model", "network"},
     "sources": set[str](),
     "sinks": {"detect", "draw", "live", "network"},
-    "live": {"draw", "measure", "model", "sinks", "sources"},
+    "live": {"detect", "draw", "measure", "model", "sinks", "sources"},
     "cli": {
         *("detect", "draw", "live", "measure", "model", "native", "network", "prepared", "sinks", "sources"),
         "web",

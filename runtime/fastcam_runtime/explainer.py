@@ -154,16 +154,14 @@ class Explainer:
         session = self.model.session(wanted)
         tensor = frame if isinstance(frame, InputTensor) else self.preprocess(frame)
         started = time.perf_counter()
-        results = self._run(session, wanted, tensor.values, indices)
-        milliseconds = 1e3 * (time.perf_counter() - started)
-        share = 1 / len(results) if results else 0.0
-        timings = {"preprocess": tensor.milliseconds * share, "inference": milliseconds * share}
+        results = self._run(session, wanted, tensor, indices)
+        taken = {"preprocess": tensor.milliseconds, "inference": 1e3 * (time.perf_counter() - started)}
+        timings = {stage: milliseconds / max(len(results), 1) for stage, milliseconds in taken.items()}
         shown = None if isinstance(frame, InputTensor) else frame
+        asked = [None] * len(results) if indices is None else indices
         return [
-            self._explanation(
-                result, None if indices is None else indices[i], timings, tensor.geometry, shown
-            )
-            for i, result in enumerate(results)
+            self._explanation(result, index, timings, tensor.geometry, shown)
+            for result, index in zip(results, asked, strict=True)
         ]
 
     def batch(
@@ -228,22 +226,23 @@ class Explainer:
         return self._find_class(choice)
 
     def _run(
-        self, session: ort.InferenceSession, wanted: Sequence[str], tensor: Array, classes: list[int] | None
+        self, session: ort.InferenceSession, words: Sequence[str], fed: InputTensor, classes: list[int] | None
     ) -> list[dict[str, Array]]:
         """The outputs by name, without the batch dimension: one dictionary per class."""
-        names = [*self._answers, *self.model.output_names(wanted)]
+        names, tensor = [*self._answers, *self.model.output_names(words)], fed.values
         feed: dict[str, Any] = {self.metadata.image.name: tensor}
         takes = self.model.class_input(session)
+        if takes.box:
+            feed[contract.BOX_INPUT] = np.full(len(tensor), fed.row, np.int64)
         if not takes.there:
-            if classes is not None and not set(contract.CLASS_OUTPUTS).isdisjoint(wanted):
+            if classes is not None and not set(contract.CLASS_OUTPUTS).isdisjoint(words):
                 raise ModelError(
                     f"{self.model.path}: no class can be chosen: a tool removed the input "
                     f"{contract.CLASS_INPUT!r} after the export; use that tool before the export"
                 )
             results = [self._item(names, self.model.run(session, names, feed))]
             return results * (1 if classes is None else len(classes))
-        if classes is None:
-            classes = [contract.ARGMAX]
+        classes = [contract.ARGMAX] if classes is None else classes
         if len(classes) > 1 and (takes.any_classes or self._batch is None):
             if not takes.any_classes:
                 feed[self.metadata.image.name] = np.repeat(tensor, len(classes), axis=0)

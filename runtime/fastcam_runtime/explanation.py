@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from .classes import Prediction, top_classes
+from .contract import ARGMAX
 from .detect.detections import Detection
 from .draw.caption import answer, write_corner
 from .draw.overlay import Overlay
@@ -52,6 +53,8 @@ class Explanation:
     """What `logits` holds: `logits` or `probabilities`."""
     detections: tuple[Detection, ...] = ()
     """What a detector found, best first; empty for any other network."""
+    chosen: Detection | None = None
+    """The detection that the maps are of, if one was chosen; see `explain_box`."""
     frame: Image | None = field(default=None, compare=False)
     """The frame itself, for the picture in a notebook; None where it was given as an `InputTensor`."""
 
@@ -74,7 +77,7 @@ class Explanation:
         if frame is None:
             frame = np.zeros((*geometry.frame, 3), np.uint8)
         maps = {first: self.maps[first]}
-        picture = Painter(Overlay()).paint(view, frame, maps, geometry, self.detections).copy()
+        picture = Painter(Overlay()).paint(view, frame, maps, geometry, self.detections, self.chosen).copy()
         scale = min(1.0, _NOTEBOOK / max(picture.shape[:2]))
         if scale < 1:
             picture = cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
@@ -104,3 +107,5 @@ class InputTensor:
     geometry: Geometry
     milliseconds: float
     """The time that preprocessing took."""
+    row: int = ARGMAX
+    """The row of a detector's head for `saliency_box`; −1 for the one with the highest score."""

@@ -80,6 +80,11 @@ class Geometry:
         cut: Array = np.clip(moved, 0, limits)
         return cut
 
+    def to_input(self, boxes: Array) -> Array:
+        """Boxes [M,4] from pixels of the frame to the input's, clipped to where the frame is placed."""
+        back = Geometry(self.input, self.frame, self.placed, self.seen)
+        return back.to_frame(boxes)
+
 
 def _fit(shape: tuple[int, int], room: tuple[int, int]) -> tuple[int, int]:
     """The largest height and width inside `room` with the aspect ratio of `shape`."""

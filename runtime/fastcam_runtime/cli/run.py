@@ -43,7 +43,7 @@ from ..uri_kinds import local_path, usage_lines
 from .arguments import add_speed_switches, parse_size, refuse_below_one
 from .https_options import chosen_certificate
 from .output_paths import check_json_path, refuse_overwriting
-from .run_options.boxes import add_box_options, only_classes, read_threshold
+from .run_options.boxes import add_box_options, box_choice, only_classes, read_threshold
 from .run_options.keep import add_keep_options, keep_folder, keep_rules
 from .run_options.page import add_page_options, page_token
 from .run_summary import tell_run
@@ -211,6 +211,7 @@ def run(args: argparse.Namespace) -> int:
         labels=explainer.labels,
         look=Look(args.colormap, BLENDS[args.blend] if args.alpha is None else args.alpha),
         colormaps=colormaps.COLORMAPS,
+        **box_choice(args, explainer),
     )
     metrics = LoopMetrics()
     logger.info("%s", model.describe())

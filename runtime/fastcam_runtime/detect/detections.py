@@ -37,6 +37,11 @@ class Detection:
         return left <= x < right and top <= y < bottom
 
     @property
+    def centre(self) -> tuple[float, float]:
+        left, top, right, bottom = self.box
+        return (left + right) / 2, (top + bottom) / 2
+
+    @property
     def area(self) -> float:
         left, top, right, bottom = self.box
         return (right - left) * (bottom - top)

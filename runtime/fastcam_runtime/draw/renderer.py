@@ -60,7 +60,7 @@ class Renderer:
         self._smooth = Smoother(options.smooth)
         self._maps: Mapping[str, Array] = {}
         self._smoothed: Mapping[str, Array] = {}
-        self._shown: tuple[str, str | None] | None = None
+        self._shown: tuple[str, str | None, int | None] | None = None
         self._canvas: Image = np.zeros((0, 0, 3), np.uint8)
 
     def restyle(self, colormap: str, alpha: float) -> None:
@@ -82,15 +82,16 @@ class Renderer:
         Returns:
             BGR uint8, overwritten by the next call. A caption below the frame adds to its height.
         """
-        if (view, class_choice) != self._shown or self._options.stills:
-            self._shown = (view, class_choice)
+        chosen = None if explanation.chosen is None else explanation.chosen.index
+        if (view, class_choice, chosen) != self._shown or self._options.stills:
+            self._shown = (view, class_choice, chosen)
             self._smooth.reset()
             self._overlay.reset()
         if explanation.maps is not self._maps:
             self._maps = explanation.maps
             self._smoothed = self._smooth(explanation.maps)
         picture = self._painter.paint(
-            view, frame, self._smoothed, explanation.geometry, explanation.detections
+            view, frame, self._smoothed, explanation.geometry, explanation.detections, explanation.chosen
         )
         rows = self._rows(explanation, view, fps)
         # A caption inside would cover a part of the grid of scales.

@@ -66,6 +66,23 @@ def output_of(view: str, model: Model, *, of_class: bool = False) -> str:
     raise FastcamError(f"the view {view!r} cannot be shown (possible: {views}): {model.lacks(words[0])}")
 
 
+def frame_point(
+    view: str, picture: tuple[int, int], frame: tuple[int, int], x: float, y: float
+) -> tuple[float, float] | None:
+    """The point of the frame under a point of its picture; None beside it, as on a caption.
+
+    Args:
+        view: The view that the picture shows.
+        picture: Its width and height.
+        frame: Width and height of the frame.
+        x: Pixels from the left of the picture.
+        y: Pixels from its top.
+    """
+    if view == "scales" or not (0 <= x < picture[0] and 0 <= y < min(picture[1], frame[1])):
+        return None
+    return x % frame[0], y  # `side` shows the frame twice
+
+
 class Painter:
     """Draws any view. Every picture is overwritten by the next one.
 
@@ -85,6 +102,7 @@ class Painter:
         maps: Mapping[str, Array],
         geometry: Geometry,
         detections: Sequence[Detection] = (),
+        chosen: Detection | None = None,
     ) -> Image:
         """The picture of a view.
 
@@ -94,13 +112,15 @@ class Painter:
             maps: The maps of the output from `output_of`; without any, the plain frame is shown.
             geometry: How the frame was placed in the network's input.
             detections: The detections, whose boxes are drawn over the frame and over the map.
+            chosen: The detection that the maps are of, if one was chosen.
 
         Returns:
             BGR uint8 at the frame's size; `side` is twice as wide, `scales` a grid of the frame's width.
         """
-        picture = self._paint(view, to_bgr(frame), maps, geometry, detections)
+        shown = detections if chosen is None else (chosen,)
+        picture = self._paint(view, to_bgr(frame), maps, geometry, shown)
         if detections and view != "scales":
-            draw_boxes(picture, detections, left=picture.shape[1] - frame.shape[1])
+            draw_boxes(picture, detections, left=picture.shape[1] - frame.shape[1], chosen=chosen)
         return picture
 
     def _paint(

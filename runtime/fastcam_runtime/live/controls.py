@@ -21,6 +21,10 @@ class Look(NamedTuple):
     """The opacity of the map, 0…1."""
 
 
+Box = int | tuple[float, float]
+"""A box of a detector: 0 is the best one of each frame; or a point (x, y) of the frame that is inside it."""
+
+
 class Choice(NamedTuple):
     """The view, the class and the look that the user chose."""
 
@@ -29,6 +33,8 @@ class Choice(NamedTuple):
     """A class as it was typed; None is the class with the highest score."""
     look: Look | None = None
     """None: the overlay's own."""
+    box: Box | None = None
+    """The detector's box to explain; None for none in particular."""
 
     @property
     def subject(self) -> tuple[str, str | None]:
@@ -51,6 +57,8 @@ class Controls:
         labels: The labels of the classes, for lists to choose from.
         look: The initial colours and opacity; None if they cannot be changed.
         colormaps: The colour maps that can be chosen.
+        box: The initial box to explain.
+        has_boxes: The model is a detector.
 
     Example:
         >>> controls = Controls(("overlay", "map"))
@@ -70,6 +78,8 @@ class Controls:
         labels: Sequence[str] = (),
         look: Look | None = None,
         colormaps: Sequence[str] = (),
+        box: Box | None = None,
+        has_boxes: bool = False,
     ) -> None:
         if not views:
             raise ControlError("there is no view to choose from")
@@ -77,7 +87,9 @@ class Controls:
         self.has_classes = has_classes
         self.labels = tuple(labels)
         self.colormaps = tuple(colormaps)
+        self.has_boxes = has_boxes
         self._look = look
+        self._box = box
         self.stop = threading.Event()
         self._changed = threading.Condition()
         self._version = 0
@@ -104,7 +116,7 @@ class Controls:
     @property
     def choice(self) -> Choice:
         """The view, the class and the look."""
-        return Choice(self._view, self._class_choice, self._look)
+        return Choice(self._view, self._class_choice, self._look, self._box)
 
     @property
     def look(self) -> Look | None:
@@ -161,6 +173,18 @@ class Controls:
         self.check_class(choice)
         with self._changed:
             self._class_choice = (choice or "").strip() or None
+            self._notify()
+
+    def check_box(self, box: Box | None) -> None:
+        """Raise `ControlError` if a box is chosen but the model has none."""
+        if box is not None and not self.has_boxes:
+            raise ControlError("no box can be chosen: the network is not a known detector")
+
+    def set_box(self, box: Box | None) -> None:
+        """Choose the box to explain, or none."""
+        self.check_box(box)
+        with self._changed:
+            self._box = box
             self._notify()
 
     def set_paused(self, paused: bool) -> None:

@@ -27,6 +27,7 @@ from ..image import Array
 from ..sinks import Sink, Status
 from ..sources import Source
 from .backpressure import HandoffQueue, ReadDelay
+from .chosen_box import ChoiceExplainer
 from .controls import Choice, Controls
 from .evidence import Evidence
 from .metrics import LoopMetrics
@@ -100,6 +101,7 @@ class Loop:
         evidence: Evidence | None = None,
     ) -> None:
         self._explainer = explainer
+        self._explain_choice = ChoiceExplainer(explainer)
         self._source = source
         self._sinks = sinks
         self._controls = controls
@@ -210,10 +212,10 @@ class Loop:
         if cold:  # make room before another network is opened
             self._explainer.model.close_idle(_LEFT_SECONDS)
         model = self._explainer.model
-        outputs = [views.output_of(view, model, of_class=of_class is not None)] if with_maps else []
-        classes = [of_class] if of_class is not None else None
+        chosen = of_class is not None or (choice.box is not None and model.has_class_maps)
+        outputs = [views.output_of(view, model, of_class=chosen)] if with_maps else []
         self._explaining_since = time.monotonic()
-        explanation = self._explainer.explain(read.tensor, classes, outputs)[0]
+        explanation = self._explain_choice(read.tensor, choice, outputs)
         self._explaining_since = None
         if with_maps:
             self._maps = explanation.maps

@@ -35,13 +35,16 @@ class ClassInput:
     """False if no class map is computed, or if a tool turned the input into a constant."""
     any_classes: bool
     """One run explains one image for any number of classes."""
+    box: bool = False
+    """Class maps are of one box of a detector: the input `saliency_box`."""
 
     @classmethod
     def of(cls, session: ort.InferenceSession) -> ClassInput:
         """Read it from the inputs of a session, with or without a default value."""
         inputs = [*session.get_inputs(), *session.get_overridable_initializers()]
         shapes = [value.shape for value in inputs if value.name == contract.CLASS_INPUT]
-        return cls(bool(shapes), [contract.CLASSES] in shapes)
+        box = any(value.name == contract.BOX_INPUT for value in inputs)
+        return cls(bool(shapes), [contract.CLASSES] in shapes, box)
 
 
 class Model:

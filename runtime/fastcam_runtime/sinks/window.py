@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import cv2
 
+from ..draw.views import frame_point
 from ..errors import SinkError
 from ..image import Image
 from ..live.controls import Controls
@@ -24,6 +25,8 @@ _ADVICE = "use http://:8000 for a page in the browser, or out.mp4"
 
 class Window(Sink):
     """A window. Keys: `q` or Escape stops, space pauses, `1`…`9` choose the view, `s` takes a snapshot.
+
+    A click on a box of a detector explains that one.
 
     Closing the window also stops the loop.
 
@@ -43,10 +46,13 @@ class Window(Sink):
         os.environ.setdefault("QT_LOGGING_RULES", "*.warning=false")
         self._controls = controls
         self._shown = False
+        self._status: Status | None = None
+        self._size = (0, 0)
 
     def write(self, picture: Image, status: Status) -> None:
         if not self._shown:
             self._show(picture)
+        self._status, self._size = status, (picture.shape[1], picture.shape[0])
         cv2.imshow(TITLE, picture)
         self.refresh()
 
@@ -55,6 +61,15 @@ class Window(Sink):
         self.press(cv2.waitKey(1) & 0xFF)
         if cv2.getWindowProperty(TITLE, cv2.WND_PROP_VISIBLE) < 1:
             self._controls.request_stop()
+
+    def click(self, event: int, x: int, y: int) -> None:
+        """Handle a mouse event at a pixel of the picture: a click on a box explains it."""
+        if event != cv2.EVENT_LBUTTONDOWN or self._status is None or not self._controls.has_boxes:
+            return
+        frame = self._status.image
+        if frame is not None:
+            size = frame.shape[1], frame.shape[0]
+            self._controls.set_box(frame_point(self._status.view, self._size, size, x, y))
 
     def press(self, key: int) -> None:
         """Handle a key, given as its character code."""
@@ -79,6 +94,7 @@ class Window(Sink):
         # Without GUI_NORMAL, Qt adds a toolbar and a status bar, and the picture shrinks to fit.
         cv2.namedWindow(TITLE, cv2.WINDOW_NORMAL | cv2.WINDOW_KEEPRATIO | cv2.WINDOW_GUI_NORMAL)
         cv2.resizeWindow(TITLE, max(1, round(width * scale)), max(1, round(height * scale)))
+        cv2.setMouseCallback(TITLE, lambda event, x, y, *_: self.click(event, x, y))
         self._shown = True
 
 

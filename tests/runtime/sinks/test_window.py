@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import cv2
 import numpy as np
@@ -26,11 +26,13 @@ class Screen:
         self.key = 255
         self.visible = 1.0
         self.shown: list[np.ndarray] = []
+        self.click: Callable[..., None] = print
         monkeypatch.setenv("DISPLAY", "")
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
         monkeypatch.setattr(cv2, "currentUIFramework", lambda: "QT5", raising=False)
         for name in ("namedWindow", "resizeWindow", "destroyAllWindows"):
             monkeypatch.setattr(cv2, name, lambda *_: None)
+        monkeypatch.setattr(cv2, "setMouseCallback", lambda _, react: setattr(self, "click", react))
         monkeypatch.setattr(cv2, "imshow", lambda _, picture: self.shown.append(picture))
         monkeypatch.setattr(cv2, "waitKey", lambda _: self.key)
         monkeypatch.setattr(cv2, "getWindowProperty", lambda *_: self.visible)
@@ -60,6 +62,24 @@ def test_keys(screen: Screen) -> None:
         controls = press(screen, other)
         assert (controls.view, controls.paused, controls.stop.is_set()) == ("overlay", False, False)
     assert len(screen.shown) == 9
+
+
+def test_a_click_chooses_the_point_of_the_frame(screen: Screen) -> None:
+    controls = Controls(VIEWS, has_boxes=True)
+    frame = np.zeros((40, 60, 3), np.uint8)
+    with open_sink("display://", fps=25, controls=controls) as sink:
+        sink.write(np.zeros((50, 120, 3), np.uint8), Status(0, view="side", image=frame))
+        screen.click(cv2.EVENT_LBUTTONDOWN, 75, 12, 0, None)
+        assert controls.choice.box == (15, 12)
+        screen.click(cv2.EVENT_MOUSEMOVE, 5, 5, 0, None)
+        assert controls.choice.box == (15, 12)
+        screen.click(cv2.EVENT_LBUTTONDOWN, 75, 45, 0, None)  # the caption
+        assert controls.choice.box is None
+    plain = Controls(VIEWS)
+    with open_sink("display://", fps=25, controls=plain) as sink:
+        sink.write(frame, Status(0, view="overlay", image=frame))
+        screen.click(cv2.EVENT_LBUTTONDOWN, 5, 5, 0, None)
+    assert plain.choice.box is None
 
 
 def test_keys_while_the_picture_stays(screen: Screen) -> None:

@@ -17,7 +17,10 @@ _CHANGES: dict[str, tuple[type, ...]] = {
     "alpha": (int, float),
     "recording": (bool,),
     "keep": (bool,),
+    "box": (list, int, type(None)),
 }
+_FAR = 1e6
+"""Pixels; no picture is as large."""
 
 
 def parse_changes(body: bytes) -> dict[str, Any]:
@@ -38,7 +41,14 @@ def parse_changes(body: bytes) -> dict[str, Any]:
         # In Python, bool is a subclass of int.
         if not isinstance(value, _CHANGES[key]) or (isinstance(value, bool) and bool not in _CHANGES[key]):
             raise SinkError(f"{key} cannot be {json.dumps(value)[:40]}")
+    point = changes.get("box")
+    if isinstance(point, list) and not (len(point) == 2 and all(_is_number(value) for value in point)):
+        raise SinkError("box must be a number, or a point [x, y] of the picture")
     return changes
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _FAR
 
 
 def apply_changes(changes: dict[str, Any], controls: Controls, recorder: Recorder | None) -> None:
@@ -54,12 +64,15 @@ def apply_changes(changes: dict[str, Any], controls: Controls, recorder: Recorde
         controls.check_view(changes["view"])
     controls.check_class(choice)
     controls.check_look(**look)
+    controls.check_box(changes.get("box"))
     if ("recording" in changes or changes.get("keep")) and recorder is None:
         raise SinkError("there is no folder to keep anything in")
     if "view" in changes:
         controls.set_view(changes["view"])
     if "class" in changes:
         controls.set_class(choice)
+    if "box" in changes:
+        controls.set_box(changes["box"])
     if look:
         controls.set_look(**look)
     if "paused" in changes:

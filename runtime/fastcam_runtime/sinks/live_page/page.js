@@ -15,7 +15,7 @@ const MEANING = {
 const OF_A_CLASS = "The map of the chosen class over the picture: the evidence for it.";
 const find = (id) => document.getElementById(id);
 const picture = find("picture"), classBox = find("class");
-let paused = false, lost = true, recording = false, views = [], choices = null, top5 = "", listed = "";
+let paused = false, lost = true, recording = false, views = [], choices = null, top5 = "", listed = "", hasBoxes = false;
 
 const fixed = (value, digits) => value === null ? "–" : value.toFixed(digits);
 const percent = (score) => score === null ? "–" : (100 * score).toFixed(1) + " %";
@@ -48,7 +48,9 @@ function showClasses(status) {
   find("label").textContent = best ? best.label : "–";
   find("score").textContent = best ? percent(best.score) : "–";
   find("score-bar").style.width = 100 * Math.min(1, Math.max(0, best?.score ?? 0)) + "%";
-  find("explained").hidden = status.class === null || !status.label;
+  hasBoxes = status.has_boxes;
+  picture.classList.toggle("boxes", hasBoxes);
+  find("explained").hidden = (status.class === null && !status.box) || !status.label;
   find("explained-label").textContent = status.label;
   find("explained-score").textContent = percent(status.score);
   const drawn = JSON.stringify([status.top, status.class === null ? "" : status.label, status.has_classes]);
@@ -275,7 +277,16 @@ document.addEventListener("visibilitychange", () => { if (!lost) watch(); });
 find("pause").addEventListener("click", () => change({ paused: !paused }));
 find("record").addEventListener("click", () => change({ recording: !recording }));
 find("keep").addEventListener("click", () => change({ keep: true }));
-find("explain-best").addEventListener("click", () => { classBox.value = ""; change({ class: null }); });
+find("explain-best").addEventListener("click", () => { classBox.value = ""; change(hasBoxes ? { class: null, box: null } : { class: null }); });
+// A click on a box of a detector explains it; one beside all boxes explains the best class again.
+picture.addEventListener("click", (event) => {
+  if (!hasBoxes || !picture.naturalWidth) return;
+  const scale = Math.min(picture.clientWidth / picture.naturalWidth, picture.clientHeight / picture.naturalHeight);
+  const x = (event.offsetX - (picture.clientWidth - picture.naturalWidth * scale) / 2) / scale;
+  const y = (event.offsetY - (picture.clientHeight - picture.naturalHeight * scale) / 2) / scale;
+  classBox.value = "";
+  change({ class: null, box: [x, y] });
+});
 find("alpha").addEventListener("input", slide);
 find("colormap").addEventListener("change", () => change({ colormap: find("colormap").value }));
 document.addEventListener("keydown", (event) => {

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import ClassVar
 
+from ...draw.views import frame_point
 from ...errors import FastcamError
 from ...image import Image
 from ...live import prometheus
@@ -146,12 +147,23 @@ class LivePage(Sink):
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
             raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be {_JSON}")
         try:
-            apply_changes(parse_changes(request.body), self._controls, self._recorder)
+            changes = parse_changes(request.body)
+            if isinstance(changes.get("box"), list):
+                changes["box"] = self._place(*changes["box"])
+            apply_changes(changes, self._controls, self._recorder)
         except FastcamError as error:
             body = json.dumps({"error": str(error)}).encode()
             send(connection, body, _JSON, HTTPStatus.BAD_REQUEST)
             return
         self._send_status(request, connection)
+
+    def _place(self, x: float, y: float) -> tuple[float, float] | None:
+        """The point of the frame under a point of the latest picture."""
+        status = self._latest.status
+        if status is None or status.image is None:
+            return None
+        height, width = status.image.shape[:2]
+        return frame_point(status.view, self._latest.size, (width, height), x, y)
 
     def _send_recording(self, request: Request, connection: socket.socket) -> None:
         name = request.path.removeprefix(_RECORDINGS)

@@ -43,10 +43,18 @@ def page_status(
         "view": controls.view,
         "class": controls.class_choice,
         "has_classes": controls.has_classes,
+        "has_boxes": controls.has_boxes,
+        "box": _box(status),
         "look": controls.look._asdict() if controls.look else None,
         "paused": controls.paused,
         "recorder": None if recorder is None else _recorder(recorder),
     }
+
+
+def _box(status: Status) -> dict[str, Any] | None:
+    """The box that the map is of, if one was chosen."""
+    chosen = status.explanation.chosen if status.explanation is not None else None
+    return None if chosen is None else {"label": chosen.label, "score": finite(chosen.score)}
 
 
 def page_choices(controls: Controls) -> dict[str, Any]:
