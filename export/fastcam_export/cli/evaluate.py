@@ -23,6 +23,7 @@ from ..evaluate.subject import JUDGED, Subject
 from ..save.interruption import temporary_folder
 from .arguments import graft_options
 from .progress import Progress
+from .telling import tell_notes, tell_values
 
 STOPPED = 130
 
@@ -81,8 +82,8 @@ def _grafted(args: argparse.Namespace, folder: Path) -> Path:
         # No class maps for this head: evaluate saliency_map alone.
         exported = export(args.model, target, **options)
         print(f"note: only saliency_map: {error}", file=sys.stderr)
-    for note in exported.notes:
-        print(f"note: {note}", file=sys.stderr)
+    tell_notes(exported.notes)
+    tell_values(exported.metadata, sys.stderr)
     return exported.path
 
 

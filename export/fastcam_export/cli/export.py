@@ -7,22 +7,19 @@ import sys
 from collections.abc import Sequence
 
 from fastcam_runtime.contract import TapInfo
-from fastcam_runtime.model.description import value_lines
-from fastcam_runtime.text import count, one_line
+from fastcam_runtime.text import count
 
 from ..api import export
 from .arguments import default_target, graft_options
+from .telling import tell_notes, tell_values
 
 
 def run(args: argparse.Namespace) -> None:
     """Export, and print what was written."""
     out = default_target(args.model) if args.out is None else args.out
     exported = export(args.model, out, **graft_options(args))
-    for note in exported.notes:
-        print(f"note: {one_line(note)}", file=sys.stderr)
-    said = exported.metadata
-    for line in value_lines(said.preprocess, said.resize, said.labels, said.provenance):
-        print(one_line(line))
+    tell_notes(exported.notes)
+    tell_values(exported.metadata, sys.stdout)
     scales = _sizes(exported.metadata.taps)
     prepared = f", prepared for {exported.metadata.prepared}" if args.prepared else ""
     print(f"{exported}: {scales}, outputs {', '.join(exported.metadata.outputs)}{prepared}")

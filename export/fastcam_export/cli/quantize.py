@@ -9,7 +9,6 @@ from fastcam_runtime.cli.output_paths import check_json_path, refuse_overwriting
 from fastcam_runtime.measure.paired import BenchOptions
 from fastcam_runtime.measure.system import overflows_int8
 from fastcam_runtime.model.pruning import cut_file
-from fastcam_runtime.text import one_line
 
 from ..api import export
 from ..choices import MOST_CALIBRATED
@@ -20,6 +19,7 @@ from ..save.draft import check_target
 from ..save.interruption import temporary_folder
 from ..tune.pictures import read_pictures
 from .arguments import default_target
+from .telling import tell_notes, tell_values
 
 
 def run(args: argparse.Namespace) -> None:
@@ -30,20 +30,23 @@ def run(args: argparse.Namespace) -> None:
         check_json_path(args.json)
         refuse_overwriting([args.model, args.pictures], [args.json])
     seen, held_out = split(read_pictures(args.pictures, MOST_CALIBRATED))
-    graft_options = {"resize": args.resize, "input_shape": args.input_shape}
     with temporary_folder("fastcam-quantize-") as folder:
         grafted = {"float32": folder / "float32.onnx", "int8": folder / "int8.onnx"}
         metadata = export(
-            args.model, grafted["float32"], preprocess=args.preprocess, **graft_options
-        ).metadata
+            args.model, grafted["float32"], preprocess=args.preprocess, resize=args.resize,
+            input_shape=args.input_shape,
+        ).metadata  # fmt: skip
+        tell_values(metadata, sys.stderr)
         made = quantize(args.model, out, seen, metadata, symmetric=args.symmetric, full_range=args.full_range)
         # Both have the same preprocessing, from the file or from the user.
-        export(made.path, grafted["int8"], preprocess=metadata.preprocess, **graft_options)
+        export(
+            made.path, grafted["int8"], preprocess=metadata.preprocess, resize=metadata.resize,
+            input_shape=args.input_shape,
+        )  # fmt: skip
         plain = folder / "plain.onnx"
         plain.write_bytes(cut_file(grafted["float32"]))
         comparison = compare({"float32": plain, "int8": made.path}, grafted, held_out, options)
-    for note in made.notes:
-        print(f"note: {one_line(note)}", file=sys.stderr)
+    tell_notes(made.notes)
     if args.full_range and overflows_int8():
         print("note: this processor has no VNNI: sums of 8-bit products overflow here", file=sys.stderr)
     print(comparison)

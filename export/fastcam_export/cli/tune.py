@@ -11,7 +11,6 @@ from typing import Any
 from fastcam_runtime.cli.output_paths import check_json_path, refuse_overwriting, write_json
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.measure.paired import BenchOptions
-from fastcam_runtime.text import one_line
 
 from ..analysis.plan import plan
 from ..api import export
@@ -28,6 +27,7 @@ from ..tune.pictures import read_pictures
 from ..tune.tuning import Tuning, tune
 from .arguments import default_target, graft_options
 from .progress import Progress
+from .telling import tell_notes, tell_values
 
 NOTHING_WRITTEN = 1
 NONE = "none"
@@ -63,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         if chosen is None:
             return NOTHING_WRITTEN
         exported = export(model, out, **wanted, **chosen.form.options)
+        tell_values(exported.metadata, sys.stderr)
     if args.json is not None:
         write_json(args.json, found | {"file": str(out)})
     print(f"{exported}: {chosen.form.name}, {report.describe(chosen)}{report.doubt(tuning, chosen)}")
@@ -80,8 +81,7 @@ def _plain_file(
     source = load(model, input_shape=options.input_shape)
     refuse_source(out, source.path)
     found = plan(source, options)
-    for note in (*source.notes, *found.notes, *options.notes):
-        print(f"note: {one_line(note)}", file=sys.stderr)
+    tell_notes((*source.notes, *found.notes, *options.notes))
     shapes = [tap.shape for tap in found.taps]
     path = source.path
     if path is None:

@@ -212,7 +212,9 @@ def _dense(seen: _Seen) -> Head | None:
     if seen.labels in (rows.width - 4, rows.width - 5):
         has_objectness = seen.labels == rows.width - 5
     first = 5 if has_objectness else 4
-    classes = rows.width - first
+    # Fewer names than values: masks or keypoints follow the classes.
+    classes = min(rows.width - first, seen.labels or rows.width)
+    more = rows.width - first - classes
     coding = box_coding(rows.values[:, :4], grids)
     if not coding.decode and any(grid.per_cell > 1 for grid in grids):
         raise NoHeadError(
@@ -220,7 +222,8 @@ def _dense(seen: _Seen) -> Head | None:
             'name them with --head \'{"decode": "anchors", "anchors": [[w,h,…], …]}\''
         )
     parts = f"{rows.width} values = box, {'objectness, ' if has_objectness else ''}{classes} classes"
-    sigmoid = "none" if are_probabilities(rows.values[:, 4:]) else "sigmoid"
+    parts += f", {more} more" if more else ""
+    sigmoid = "none" if are_probabilities(rows.values[:, 4 : first + classes]) else "sigmoid"
     return Head(
         rows.layout, classes, (rows.name,), (rows.name,), (rows.name,) if has_objectness else (), grids,
         score_at=first, decode=coding.decode or "offsets", unit=coding.unit, order=coding.order,

@@ -106,6 +106,12 @@ def _upgrade_opset(source: Source) -> Source:
         raise LoadError(f"opset {opset} is too old: {OLDEST_OPSET} and up can be upgraded")
     if opset >= MIN_OPSET:
         return source
+    unknown = sorted(
+        {n.op_type for n in source.proto.graph.node if not n.domain and not onnx.defs.has(n.op_type)}
+    )
+    if unknown:
+        listed = ", ".join(unknown)
+        raise LoadError(f"opset {opset} cannot be upgraded: {listed} is no operator of ONNX")
     try:
         proto = onnx.version_converter.convert_version(source.proto, MIN_OPSET)
     except Exception as error:  # the C++ converter raises plain RuntimeError and its kin

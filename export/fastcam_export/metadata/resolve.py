@@ -126,6 +126,8 @@ def _labels(found: Plan, options: Options, clues: list[Clue]) -> tuple[tuple[str
         if classes is not None and len(options.labels) != classes:
             raise GraftError(_misfit(found, len(options.labels), classes))
         return tuple(options.labels), "from --labels"
+    if detector is None and not found.has_classes:
+        return (), "none: the scores are not of classes"
     stated = [clue for clue in clues if clue.labels]
     for clue in stated:
         if (large := excess(clue.labels)) != "":

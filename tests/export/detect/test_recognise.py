@@ -53,6 +53,15 @@ def test_anchors_that_stand_together_are_told_from_those_of_one_kind() -> None:
     assert head.order == "cells"
 
 
+def test_masks_behind_the_classes_are_no_classes() -> None:
+    """Ultralytics' segmentation has 32 mask coefficients of any sign behind its classes."""
+    arrays = outputs_of("yolov8")
+    masks = np.random.default_rng(0).standard_normal((32, arrays["out0"].shape[1])).astype(np.float32)
+    head = recognise({"out0": np.concatenate([arrays["out0"], masks])}, (SIZE, SIZE), labels=CLASSES)
+    assert (head.classes, head.score_at, head.activation) == (CLASSES, 4, "none")
+    assert f"{CLASSES} classes, 32 more" in head.why
+
+
 def test_scores_without_their_sigmoid_are_logits() -> None:
     arrays = outputs_of("yolov8")
     values = arrays["out0"]

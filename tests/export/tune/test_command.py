@@ -57,7 +57,9 @@ def test_the_best_form_is_written(
         capsys, plain, "--budget", "5%", "--images", folder / "pictures", "--out", out, "--json", figures
     )
     assert code == 0
-    assert [line.split()[1] for line in err.splitlines()] == ["functions", *CHEAPER]
+    *measured, preprocess, resize, labels = err.splitlines()
+    assert [line.split()[1] for line in measured] == ["functions", *CHEAPER]
+    assert [line.split()[0] for line in (preprocess, resize, labels)] == ["preprocess", "resize", "labels"]
     for text in ("functions", "half-1", "+0.400", "+4.0 %", "approx.", "mean and worst of 3 pictures"):
         assert text in printed
     explainer = Explainer(out, threads=1)
@@ -255,7 +257,7 @@ def test_what_is_read_is_not_written(plain: Path, tmp_path: Path, capsys: pytest
         capsys, plain, "--budget", "5%", "--labels", labels, "--json", labels, "--out", tmp_path / "o.onnx"
     )
     assert code == 2
-    assert f"{labels}: is read in this run" in err
+    assert f"{labels}: is an input of this run" in err
     assert labels.read_text() == before
 
 

@@ -60,5 +60,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument(
         "--preprocess", metavar="P", help=f"{' | '.join(PREPROCESS)} | JSON (default: what the file states)"
     )
-    command.add_argument("--resize", default="stretch", metavar="R", help=" | ".join(RESIZE))
+    command.add_argument(
+        "--resize", metavar="R", help=f"{' | '.join(RESIZE)} (default: what the file states, else stretch)"
+    )
     command.add_argument("--input-shape", metavar="N,C,H,W", help="for dimensions that the model leaves free")
