@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable
@@ -69,7 +70,7 @@ def tell_leftovers(outputs: Iterable[str], kept: Path) -> None:
             logger.warning(
                 "%s is left of a recording that was cut off; recover it with: fastcam recover %s",
                 leftover.part,
-                leftover.part,
+                shlex.quote(str(leftover.part)),
             )
 
 

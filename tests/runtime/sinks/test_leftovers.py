@@ -85,7 +85,7 @@ def test_a_finished_recording_is_not_replaced(tmp_path: Path) -> None:
 
 def test_parts_are_told_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "kept").mkdir()
-    there = [tmp_path / f".out.{DEAD}.part.mp4", tmp_path / f"kept/.2026.{DEAD}.part.mp4"]
+    there = [tmp_path / f".out.{DEAD}.part.mp4", tmp_path / f"kept/.a day.{DEAD}.part.mp4"]
     for part in there:
         part.touch()
     # Not told: of another kind, or nobody's; the copy of a part is removed.
@@ -99,6 +99,7 @@ def test_parts_are_told_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFi
         )
     assert [message.split(" is left of")[0] for message in caplog.messages] == list(map(str, there))
     assert caplog.messages[0].endswith(f"with: fastcam recover {there[0]}")
+    assert caplog.messages[1].endswith(f"with: fastcam recover '{there[1]}'")
     assert not copy.exists()
 
 
