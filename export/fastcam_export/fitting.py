@@ -10,7 +10,9 @@ import cv2
 import numpy as np
 import onnxruntime as ort
 from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
+from fastcam_runtime.errors import ModelError, first_line
 from fastcam_runtime.model.feeds import make_feeds
+from fastcam_runtime.model.watching import Runner
 from fastcam_runtime.preprocess import IMAGE_TYPES, Preprocessor
 
 from .errors import GraftError
@@ -75,8 +77,15 @@ def fits(model: Path, image: ImageInput, scores: str, scores_are: str, photos: S
 
     Raises:
         GraftError: The network does not run.
+        ModelError: A run takes too much memory, or does not end.
     """
-    session = ort.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    options = ort.SessionOptions()
+    options.log_severity_level = 4  # failures are raised
+    try:
+        session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises a family of its own
+        raise GraftError(f"{model}: onnxruntime cannot run it: {first_line(error)}") from error
+    run = Runner(str(model), model)
     kind = next(value.type for value in session.get_inputs() if value.name == image.name)
     shape = (1, image.channels, image.height, image.width)
     if image.layout == "NHWC":
@@ -91,9 +100,11 @@ def fits(model: Path, image: ImageInput, scores: str, scores_are: str, photos: S
             for pixels in (photo.pixels, cv2.flip(photo.pixels, 1)):
                 feeds[image.name] = prepare(pixels)[0]
                 try:
-                    (answer,) = session.run([scores], feeds)
-                except Exception as error:  # onnxruntime raises a family of its own
-                    raise GraftError(f"{model} does not run: {str(error).splitlines()[0]}") from error
+                    (answer,) = run(session, [scores], feeds)
+                except ModelError:
+                    raise
+                except Exception as error:
+                    raise GraftError(f"{model} does not run: {first_line(error)}") from error
                 twice.append(_probabilities(answer[0].reshape(-1), scores_are))
             rows.append(_agreed(twice, photo.expected))
         found.append(_fit(candidate, np.array(rows), photos))

@@ -10,6 +10,7 @@ from fastcam_export import graft
 from fastcam_runtime.cli.main import main
 from fastcam_runtime.model import watching
 from onnx import TensorProto, helper
+from support.processes import fastcam
 
 from fuzz.regressions import REGRESSIONS, endless_loop
 
@@ -60,3 +61,26 @@ def test_an_endless_loop_in_a_grafted_file(
     said = capfd.readouterr().err
     assert "Traceback" not in said
     assert "a run does not end within 0.3 s: it has a loop" in said
+
+
+@pytest.mark.slow  # writes 1.5 GB of zeros
+def test_one_node_that_fills_the_memory(tmp_path: Path) -> None:
+    """onnxruntime cannot be stopped inside a node of 12.8 GB: the process ends, with one line."""
+    nodes = [
+        helper.make_node("ConstantOfShape", ["shape"], ["zeros"]),
+        helper.make_node("ReduceSum", ["zeros"], ["sum"], keepdims=0),
+        helper.make_node("Add", ["x", "sum"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "bomb",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [helper.make_tensor("shape", TensorProto.INT64, [2], [40_000, 80_000])],
+    )
+    path = tmp_path / "model.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    with fastcam("bench", path, "--rounds", "6") as process:
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert said == f"fastcam: error: {path}: a run takes more than 1.5 GB of memory\n"

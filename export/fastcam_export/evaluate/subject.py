@@ -86,7 +86,7 @@ class Subject:
         size = self._batch or _FREE_BATCH
         for start in range(0, len(tensors), size):
             part = np.stack(tensors[start : start + size])
-            scores = self._session.run([self.metadata.scores], self._feed(part))[0]
+            scores = self.model.run(self._session, [self.metadata.scores], self._feed(part))[0]
             if not tells_classes(self._scores_shape, scores[0], self.metadata.scores_shape):
                 raise ModelError(f"{self.path}: its output {self.metadata.scores!r} holds no class scores")
             found.append(scores.reshape(len(scores), -1)[: len(part)])
@@ -99,7 +99,7 @@ class Subject:
         if self.model.class_input(self._map_session).there:
             feed[CLASS_INPUT] = np.full(self._batch or 1, chosen, np.int64)
         names = [output_names((word,), 0)[0] for word in self.words]
-        arrays = self._map_session.run(names, feed)
+        arrays = self.model.run(self._map_session, names, feed)
         return {
             word: np.asarray(array[0], np.float32) for word, array in zip(self.words, arrays, strict=True)
         }
