@@ -76,12 +76,21 @@ def test_equal_channels_give_zero() -> None:
     assert not feed(session, *inputs).any()
 
 
+@pytest.mark.parametrize("size", [12, 60])  # the parts at once, and by turns
 @pytest.mark.parametrize(("dtype", "zero"), TYPES)
-def test_body_is_the_formula(dtype: type, zero: int) -> None:
-    x = integers((1, 96, 12, 12), dtype)
+def test_body_is_the_formula(dtype: type, zero: int, size: int) -> None:
+    x = integers((1, 96, size, size), dtype)
     inputs = (x, np.array(0.0235, np.float32), np.array(zero, dtype))
+    nonnegative = zero == np.iinfo(dtype).min  # as the exporter finds it
     step = statistic(
-        "smoe", opset=13, channels=96, height=12, width=12, epsilon=1e-6, nonnegative=True, quantized=True
+        "smoe",
+        opset=13,
+        channels=96,
+        height=size,
+        width=size,
+        epsilon=1e-6,
+        nonnegative=nonnegative,
+        quantized=True,
     )
     session = ort.InferenceSession(step_model(step, *inputs), providers=["CPUExecutionProvider"])
     assert_same_map(

@@ -78,9 +78,9 @@ def smoe(
 ) -> Step:
     """SMOE Scale, with the fastest scheme for the shape.
 
-    With `quantized`, X is uint8 or int8, and its per-tensor scale and zero point follow. The body then keeps
-    the ReLU even if nothing is negative: without it, onnxruntime would move the DequantizeLinear behind the
-    operators that follow, and so duplicate it.
+    With `quantized`, X is uint8 or int8, and its per-tensor scale and zero point follow. The body then adds
+    ε, or takes the ReLU, before anything else: in front of a Reshape or Gather, onnxruntime would duplicate
+    the DequantizeLinear for every reader.
 
     The map is exactly 0 if all channels of a pixel are equal or there is only one. Nearly equal channels are
     resolved to 1e-6 of their mean. For layers of a network the error is at most 5e-6 of the map's range.
@@ -103,16 +103,18 @@ def smoe(
         epsilon = op.attribute("epsilon")
         if quantized:
             x = op.DequantizeLinear(x, given["scale"], given["zero_point"])
-        y = x if nonnegative and not quantized else op.Relu(x)
-        if scheme.by_turns:
-            m = op.Add(mean(op, y, given), epsilon)
-            parts: Sequence[ir.Value] = _parts(
-                op, op.Reshape(y, [0, 0, -1]), given["indices"], epsilon, _equal(channels, scheme.parts)
-            )
-        else:
+        y = x if nonnegative else op.Relu(x)
+        # Where the parts are used in turns, ε is added to each of them while it is in the cache.
+        at_once = not scheme.by_turns or (quantized and nonnegative)
+        if at_once:
             y = op.Add(y, epsilon)
-            m = mean(op, y, given)
-            parts = op.split(op.Reshape(y, [0, 0, -1]), _equal(channels, scheme.parts), axis=1)
+        m = mean(op, y, given) if at_once else op.Add(mean(op, y, given), epsilon)
+        flat, sizes = op.Reshape(y, [0, 0, -1]), _equal(channels, scheme.parts)
+        parts: Sequence[ir.Value] = (
+            _parts(op, flat, given["indices"], None if at_once else epsilon, sizes)
+            if scheme.by_turns
+            else op.split(flat, sizes, axis=1)
+        )
         root = _root(op, parts, scheme)
         left = channels // scheme.parts
         for _ in range(scheme.halvings):
@@ -186,15 +188,15 @@ def _corrected_mean(op: Ops, y: ir.Value, given: Mapping[str, ir.Value]) -> ir.V
 
 
 def _parts(
-    op: Ops, flat: ir.Value, indices: ir.Value, epsilon: ir.Value, sizes: Sequence[int]
+    op: Ops, flat: ir.Value, indices: ir.Value, epsilon: ir.Value | None, sizes: Sequence[int]
 ) -> list[ir.Value]:
-    """Parts of the channels, each with ε added, from [N,C,HW] and the channels' indices.
+    """Parts of the channels, each with ε added if it is given, from [N,C,HW] and the channels' indices.
 
     Gather, because Split copies the whole tensor before its first part is used, and onnxruntime fuses Slices
     into a Split.
     """
-    parts = op.split(indices, sizes, axis=0)
-    return [op.Add(op.Gather(flat, part, axis=1), epsilon) for part in parts]
+    parts = [op.Gather(flat, part, axis=1) for part in op.split(indices, sizes, axis=0)]
+    return parts if epsilon is None else [op.Add(part, epsilon) for part in parts]
 
 
 def _equal(length: int, parts: int) -> list[int]:
