@@ -35,7 +35,7 @@ QUICK = {
                  "--networks", "resnet50,mobilenet_v2,efficientnet_lite0"],
     "int8": ["--rounds", "10"],
     "graft": ["--repeats", "1", "--networks", "resnet50,mobilenet_v2"],
-    "gradcam_agreement": ["--pictures", "2", "--networks", "resnet18,mobilenet_v2,vgg16"],
+    "gradcam_agreement": ["--pictures", "2", "--networks", "resnet18,mobilenet_v2,squeezenet1_1"],
     "loop": ["--blocks", "3"],
     "peers": ["--rounds", "3", "--networks", "mobilenet_v2"],
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import logging
 import shutil
 import signal
@@ -18,9 +19,11 @@ import pytest
 from fastcam_runtime.cli.main import main
 from fastcam_runtime.errors import SinkError
 from fastcam_runtime.sinks import Status
+from fastcam_runtime.sinks.kept_folder import KeptFolder
 from fastcam_runtime.sinks.video import VideoFile
 from support.chromium import Chromium, find_chromium
 from support.killed_recording import record_and_kill
+from support.paging import Loop
 from support.processes import fastcam
 from support.tiny_grafts import save_graft
 from support.videos import frames_of
@@ -255,6 +258,30 @@ def test_a_browser_plays_a_recording_that_sigterm_ended(
     assert f"{out}: " in errors  # which codec
     assert len(frames_of(out)) > 10
     assert play(chromium, site, name)["advanced"] > 0.3
+
+
+@pytest.mark.browser
+@needs_ffmpeg
+def test_a_browser_plays_what_the_button_of_the_page_recorded(
+    tmp_path: Path, site: str, chromium: Chromium
+) -> None:
+    folder = KeptFolder(tmp_path, megabytes=50)
+    loop = Loop(kept=folder)
+
+    def recorder() -> dict[str, Any]:
+        return dict(json.loads(loop.request("GET", "/status")[1])["recorder"])
+
+    try:
+        assert loop.control('{"recording": true}')[0] == 200
+        until(lambda: recorder()["seconds"] > 1)
+        assert loop.control('{"recording": false}')[0] == 200
+        until(lambda: not recorder()["recording"])
+    finally:
+        loop.close()
+    (kept,) = folder.kept()
+    seen = play(chromium, site, kept.name)
+    assert seen["advanced"] > 0.3
+    assert (seen["width"], seen["height"]) == (640, 480)
 
 
 @pytest.mark.browser
