@@ -1,6 +1,8 @@
 /** One picture in, one explanation out. */
 
-import { best, findClass, probabilities } from "./classes.js";
+import { best, findClass, labelOf, probabilities } from "./classes.js";
+import { detect } from "./detect/detections.js";
+import { outputsOf } from "./detect/rows.js";
 import { Preprocessor, fromHalf } from "./image/preprocess.js";
 import { cut } from "./model/cut.js";
 import { BOX_INPUT, CLASS_INPUT, CLASS_MAPS, isSaliencyOutput, readMetadata, summarize } from "./model/onnx.js";
@@ -10,8 +12,8 @@ import { BOX_INPUT, CLASS_INPUT, CLASS_MAPS, isSaliencyOutput, readMetadata, sum
  * @typedef {{data: Float32Array | Uint8Array, width: number, height: number, channels: number}} SaliencyMap
  * @typedef {{
  *   index: number | null, label: string, score: number | null, top: import("./classes.js").Prediction[],
- *   scores: Float32Array, maps: Record<string, SaliencyMap>, geometry: import("./image/geometry.js").Geometry,
- *   timings: {preprocess: number, inference: number}, image: unknown,
+ *   detections: import("./detect/detections.js").Detection[], scores: Float32Array, maps: Record<string, SaliencyMap>, geometry: import("./image/geometry.js").Geometry,
+ *   timings: {preprocess: number, inference: number, detect?: number}, image: unknown,
  * }} Explanation
  */
 
@@ -57,7 +59,10 @@ export class Explainer {
     this.takesClass = session.inputNames.includes(CLASS_INPUT);
     const scores = file.outputs.find(({ name }) => name === metadata.scores);
     const sizes = scores?.shape.slice(1) ?? [];
-    this.classCount = sizes.length && !sizes.includes(null) ? sizes.reduce((a, b) => Number(a) * Number(b), 1) : null;
+    const all = sizes.length && !sizes.includes(null) ? sizes.reduce((a, b) => Number(a) * Number(b), 1) : null;
+    this.classCount = metadata.detector ? metadata.detector.classes || null : all;
+    /** The network's own outputs that an answer needs: its scores, and a detector's boxes. */
+    this.answers = [...new Set([metadata.scores, ...metadata.detector ? outputsOf(metadata.detector) : []])];
   }
 
   get labels() {
@@ -80,8 +85,10 @@ export class Explainer {
 
   /**
    * @param {Pixels} picture RGBA.
-   * @param {{class?: string | number | null, outputs?: string[]}} options `class`: the class to explain, by
-   *   default the best one; `outputs`: names of maps to read back, by default all of the file.
+   * @param {{
+   *   class?: string | number | null, outputs?: string[], threshold?: {score?: number, iou?: number},
+   * }} options `class`: the class to explain, by default the best one; `outputs`: names of maps to read back, by
+   *   default all of the file; `threshold`: which detections of a detector to keep.
    * @returns {Promise<Explanation>}
    */
   async explain(picture, options = {}) {
@@ -93,21 +100,48 @@ export class Explainer {
     const results = await this.run(tensor, dims, chosen, wanted);
     const finished = performance.now();
     const scores = numbers(results[this.metadata.scores]);
+    const said = this.metadata.detector
+      ? this.boxesIn(results, chosen, geometry, options.threshold) : this.classesIn(scores, chosen);
+    /** @type {Explanation["timings"]} */
+    const timings = { preprocess: prepared - started, inference: finished - prepared };
+    if (this.metadata.detector) timings.detect = performance.now() - finished;
+    return {
+      ...said,
+      label: said.index === null ? "" : labelOf(said.index, this.labels),
+      scores,
+      maps: Object.fromEntries(wanted.map((name) => [name, mapOf(results[name])])),
+      geometry,
+      timings,
+      image: picture,
+    };
+  }
+
+  /**
+   * What a classifier says.
+   * @param {Float32Array} scores
+   * @param {number | null} chosen
+   */
+  classesIn(scores, chosen) {
     const shares = scores.length === (this.classCount ?? scores.length) * this.batch
       ? probabilities(scores.subarray(0, scores.length / this.batch), this.metadata.scores_are) : null;
     const top = shares ? best(shares, this.labels, TOP) : [];
     const index = chosen ?? top[0]?.index ?? null;
-    return {
-      index,
-      label: index === null ? "" : this.labels[index] ?? String(index),
-      score: index === null || !shares ? null : shares[index],
-      top,
-      scores,
-      maps: Object.fromEntries(wanted.map((name) => [name, mapOf(results[name])])),
-      geometry,
-      timings: { preprocess: prepared - started, inference: finished - prepared },
-      image: picture,
-    };
+    return { index, score: index === null || !shares ? null : shares[index], top, detections: [] };
+  }
+
+  /**
+   * What a detector finds: its boxes, and the best one, of the chosen class if there is one.
+   * @param {Record<string, any>} results
+   * @param {number | null} chosen
+   * @param {import("./image/geometry.js").Geometry} geometry
+   * @param {{score?: number, iou?: number}} [threshold]
+   */
+  boxesIn(results, chosen, geometry, threshold) {
+    const head = /** @type {import("./detect/rows.js").Head} */ (this.metadata.detector);
+    const outputs = Object.fromEntries(outputsOf(head).map((name) => [name, firstOf(results[name])]));
+    const detections = detect(head, outputs, geometry, this.labels, threshold);
+    const found = detections.find(({ index }) => chosen === null || index === chosen);
+    return { index: found?.index ?? chosen, score: found?.score ?? null, top: [], detections };
   }
 
   /**
@@ -125,7 +159,7 @@ export class Explainer {
     if (this.session.inputNames.includes(BOX_INPUT)) {
       feeds[BOX_INPUT] = new this.ort.Tensor("int64", new BigInt64Array(this.batch).fill(ARGMAX), [this.batch]);
     }
-    return this.session.run(feeds, [this.metadata.scores, ...wanted]);
+    return this.session.run(feeds, [...this.answers, ...wanted]);
   }
 
   /**
@@ -156,6 +190,16 @@ function numbers(tensor) {
   if (tensor.data instanceof Float32Array) return tensor.data;
   if (tensor.data instanceof Uint16Array) return Float32Array.from(tensor.data, fromHalf);
   return Float32Array.from(tensor.data, Number);
+}
+
+/**
+ * A detector's output for the first picture in a batch. Some have no batch: their rows have two dimensions.
+ * @param {any} tensor
+ * @returns {import("./detect/rows.js").Values}
+ */
+function firstOf(tensor) {
+  const data = numbers(tensor), dims = tensor.dims.length === 2 ? tensor.dims : tensor.dims.slice(1);
+  return { data: data.subarray(0, dims.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1)), dims };
 }
 
 /**

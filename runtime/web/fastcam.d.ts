@@ -32,21 +32,39 @@ export interface SaliencyMap {
 
 export interface Prediction { index: number; label: string; score: number }
 
+/** One object that a detector found. */
+export interface Detection {
+  /** Left, top, right, bottom in pixels of the picture. */
+  box: [number, number, number, number];
+  label: string;
+  /** Its probability, 0…1. */
+  score: number;
+  /** Its class. */
+  index: number;
+  /** The row of the head that it came from, as the input `saliency_box` takes it. */
+  row: number;
+}
+
+/** `score`: the lowest score; `iou`: if two boxes of one class overlap more, only the better one is kept. */
+export interface Threshold { score: number; iou: number }
+
 export interface Explanation {
-  /** The explained class: the requested one, else the best; null without class scores. */
+  /** The explained class: the requested one, else the best; null without class scores, or if a detector finds nothing. */
   index: number | null;
   label: string;
   /** Its probability, 0…1. */
   score: number | null;
-  /** The five best classes, best first. */
+  /** The five best classes, best first; empty for a detector. */
   top: Prediction[];
+  /** What a detector found, best first; empty for a classifier. */
+  detections: Detection[];
   /** The raw scores, before any softmax. */
   scores: Float32Array;
   /** By output name: `saliency_map`, `saliency_cam`, … */
   maps: Record<string, SaliencyMap>;
   geometry: Geometry;
   /** Milliseconds. */
-  timings: { preprocess: number; inference: number };
+  timings: { preprocess: number; inference: number; detect?: number };
   image: unknown;
 }
 
@@ -61,8 +79,34 @@ export interface Metadata {
   resize: "stretch" | "crop" | "letterbox";
   labels: string[];
   cam: string | null;
+  /** Only in a detector's file. */
+  detector?: Head;
   prepared?: string;
   source_sha256?: string;
+}
+
+/** A detector's head: the key `detector` of the metadata, which docs/file-format.md describes. */
+export interface Head {
+  layout: "rows" | "columns" | "grid" | "end_to_end";
+  classes: number;
+  boxes: string[];
+  scores: string[];
+  objectness: string[];
+  grids: { height: number; width: number; stride: number; per_cell: number }[];
+  box_at: number;
+  score_at: number;
+  objectness_at: number;
+  decode: string;
+  unit: "pixels" | "fraction";
+  bins: number;
+  centre: number;
+  order: "cells" | "anchors";
+  activation: "none" | "sigmoid" | "softmax";
+  objectness_activation: "none" | "sigmoid";
+  powers: [number, number];
+  anchors: number[][];
+  variances: [number, number];
+  family: string;
 }
 
 export interface Limits { low: number; high: number }
@@ -73,7 +117,10 @@ export class Model {
   readonly labels: string[];
   /** The names of the saliency outputs. */
   readonly outputs: string[];
-  explain(image: Picture, options?: { class?: string | number | null; outputs?: string[] }): Promise<Explanation>;
+  explain(
+    image: Picture,
+    options?: { class?: string | number | null; outputs?: string[]; threshold?: Partial<Threshold> },
+  ): Promise<Explanation>;
   release(): Promise<void>;
 }
 
@@ -87,7 +134,7 @@ export function load(
   options?: { ort?: unknown; session?: Record<string, unknown> },
 ): Promise<Model>;
 
-/** Draw an explanation over its picture, at the picture's own size. */
+/** Draw an explanation over its picture, with a detector's boxes, at the picture's own size. */
 export function draw(
   canvas: HTMLCanvasElement | OffscreenCanvas,
   result: Explanation,
@@ -99,17 +146,26 @@ export const VIEWS: Record<string, { title: string; outputs: string[]; says: str
 export function availableViews(outputs: string[]): string[];
 export function outputOf(view: string, outputs: string[], ofClass?: boolean): string;
 
-/** The values between which the overlay's opacity grows: the map's median and its 99.5th percentile. */
-export function limitsOf(map: Float32Array): Limits;
+/** The values between which the overlay's opacity grows: the median and the 99.5th percentile of the map's `part`. */
+export function limitsOf(map: SaliencyMap, part?: Rect): Limits;
 /** An exponential mean of the limits over the frames of a video. */
 export class SmoothLimits {
-  next(map: Float32Array): Limits;
+  next(map: SaliencyMap, part?: Rect): Limits;
   reset(): void;
 }
-/** The overlay's layer: colours, with the opacity in alpha. */
-export function paintFocus(map: Float32Array, limits: Limits, out: Uint8ClampedArray): void;
-/** The map in its colours, opaque. */
-export function paintMap(map: Float32Array, out: Uint8ClampedArray): void;
+/** A picture with a map over it, as new pixels: what `draw` shows, where there is no canvas. */
+export function overlay(picture: Pixels, map: SaliencyMap, geometry: Geometry, limits?: Limits): Pixels;
+
+/** The default threshold. */
+export const THRESHOLD: Threshold;
+/** The detections in a detector's outputs for one picture, for those who run the session themselves. */
+export function detect(
+  head: Head,
+  outputs: Record<string, { data: Float32Array; dims: readonly number[] }>,
+  geometry: Geometry,
+  labels: string[],
+  threshold?: Partial<Threshold>,
+): Detection[];
 /** Red, green, blue of 256 levels. */
 export const INFERNO: Uint8Array;
 

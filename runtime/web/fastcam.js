@@ -14,8 +14,10 @@ import { Explainer } from "./explainer.js";
 import { PixelReader } from "./image/pixels.js";
 
 export { candidates, probabilities } from "./classes.js";
+export { THRESHOLD, detect } from "./detect/detections.js";
 export { INFERNO } from "./draw/colormap.js";
-export { SmoothLimits, limitsOf, paintFocus, paintMap } from "./draw/focus.js";
+export { SmoothLimits, limitsOf } from "./draw/contrast.js";
+export { overlay } from "./draw/focus.js";
 export { VIEWS, availableViews, outputOf } from "./draw/views.js";
 export { cut } from "./model/cut.js";
 export { readMetadata, summarize } from "./model/onnx.js";
@@ -47,7 +49,9 @@ export class Model {
 
   /**
    * @param {any} image An ImageBitmap, canvas, video or image element, or `{data, width, height}` in RGBA.
-   * @param {{class?: string | number | null, outputs?: string[]}} options
+   * @param {{
+   *   class?: string | number | null, outputs?: string[], threshold?: {score?: number, iou?: number},
+   * }} options
    */
   async explain(image, options = {}) {
     const result = await this.explainer.explain(this.reader.read(image), options);
@@ -63,7 +67,7 @@ export class Model {
  * Draw an explanation over its picture, at the picture's own size.
  * @param {HTMLCanvasElement | OffscreenCanvas} canvas
  * @param {import("./explainer.js").Explanation} result
- * @param {{view?: string, limits?: import("./draw/focus.js").Limits}} options
+ * @param {{view?: string, limits?: import("./draw/contrast.js").Limits}} options
  */
 export function draw(canvas, result, options = {}) {
   const image = /** @type {any} */ (result.image);

@@ -21,7 +21,8 @@ SITE = "site.json"
 MODEL = "model.onnx"
 _COMPRESSED = (".html", ".css", ".js", ".mjs", ".svg", ".webmanifest", ".wasm", ".onnx", ".json")
 _VERSION_DIGITS = 12
-_COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n|/\*\*[^\n]*?\*/ ?|^[ ]+", re.DOTALL | re.MULTILINE)
+"""JSDoc on its own lines and within them, and indents; no string of ours holds any of them."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _strip_comments(script: Path) -> None:
-    """Remove comments on their own lines: a third of the bytes that a browser would fetch."""
+    """Remove JSDoc and indents: a third of the bytes that a browser would fetch."""
     script.write_text(_COMMENT.sub("", script.read_text("utf-8")), "utf-8")
 
 

@@ -1,112 +1,139 @@
 /**
  * The style of the overlay: the opacity follows the map, so that the picture keeps its colours.
  *
- * The layer is transparent below the map's median, and opaque from its 99.5th percentile on, as the blend `focus` of
- * `fastcam_runtime.draw`.
+ * The same as the blend `focus` of `fastcam_runtime.draw`: a byte per value of the map says how much of the frame is
+ * kept; the bytes are enlarged, and a table gives each its colour and opacity.
  */
 
 import { INFERNO } from "./colormap.js";
-
-const LOW = 0.5, HIGH = 0.995;
-const BINS = 4096;
-const TINY = 1e-6;
-/** Weight of the new frame in the limits: in a video, the brightness must not flicker. */
-const FOLLOW = 0.2;
+import { limitsOf, partOf } from "./contrast.js";
+import { Enlarge } from "./enlarge.js";
+import { roundHalfEven } from "../image/geometry.js";
 
 /**
- * Values of a map between which opacity grows from 0 to 1.
- * @typedef {{low: number, high: number}} Limits
+ * @typedef {import("./contrast.js").Limits} Limits
+ * @typedef {import("./contrast.js").Map} Map
+ * @typedef {import("./contrast.js").Rect} Rect
+ * @typedef {import("../image/geometry.js").Geometry} Geometry
  */
 
-const histogram = new Uint32Array(BINS);
+/** The greatest opacity, of 255. */
+const OPAQUE = 230;
+/** How often a map is enlarged before two rows of the frame share a row of it. */
+const PAIRED_FROM = 3;
+/** Brightness of the area outside the network's crop. */
+export const UNSEEN = 0.5;
+
+/** Colour and opacity by the share of the frame that is kept. */
+const FOCUS = table((keep) => Math.min(255 - keep, OPAQUE), (keep) => Math.min(255 - keep, OPAQUE) * 255 / OPAQUE);
+/** Colours of the map alone. */
+const ALONE = table(() => 255, (level) => level);
 
 /**
- * The limits of a map with values in 0…1, with a resolution of 1/4096.
- * @param {Float32Array} map
- * @returns {Limits}
+ * Four bytes, red, green, blue and alpha, per level.
+ * @param {(level: number) => number} alpha
+ * @param {(level: number) => number} place In the colour map.
  */
-export function limitsOf(map) {
-  histogram.fill(0);
-  for (let i = 0; i < map.length; i++) histogram[bin(map[i])]++;
-  return { low: quantile(LOW, map.length), high: quantile(HIGH, map.length) };
-}
-
-/** @param {number} value */
-function bin(value) {
-  return Math.min(BINS - 1, Math.max(0, Math.floor(value * BINS))) || 0;
-}
-
-/**
- * @param {number} share
- * @param {number} size
- */
-function quantile(share, size) {
-  const rank = share * (size - 1);
-  for (let i = 0, below = 0; i < BINS; below += histogram[i++]) {
-    if (below + histogram[i] > rank) return (i + (rank - below + 0.5) / histogram[i]) / BINS;
+function table(alpha, place) {
+  const bytes = new Uint8Array(4 * 256);
+  for (let level = 0; level < 256; level++) {
+    const colour = 3 * roundHalfEven(place(level));
+    bytes.set([...INFERNO.subarray(colour, colour + 3), alpha(level)], 4 * level);
   }
-  return 1;
+  return new Uint32Array(bytes.buffer);
 }
 
-/** An exponential mean of the limits over the frames. */
-export class SmoothLimits {
+/** Paints maps at the size of the frame; buffers are reused while the sizes stay the same. */
+export class Layer {
   constructor() {
-    /** @type {Limits | null} */
-    this.now = null;
+    this.levels = new Uint8Array(0);
+    /** @type {Enlarge | null} */
+    this.enlarge = null;
   }
 
   /**
-   * @param {Float32Array} map
-   * @returns {Limits}
+   * The overlay's layer: the map's colours, with the opacity in alpha.
+   * @param {Map} map
+   * @param {Rect} part Of the map, in its own pixels.
+   * @param {Limits} limits
+   * @param {[number, number]} size Height and width of the result.
+   * @param {Uint8ClampedArray} out RGBA; not multiplied by alpha.
    */
-  next(map) {
-    const { low, high } = limitsOf(map);
-    const now = this.now ??= { low, high };
-    now.low += FOLLOW * (low - now.low);
-    now.high += FOLLOW * (high - now.high);
-    return now;
+  focus(map, part, { low, high }, [height, width], out) {
+    const scale = high > low ? OPAQUE / (high - low) : 0;
+    this.fill(map, part, (value) => (value > low ? 255 - Math.min(OPAQUE, Math.round((value - low) * scale)) : 255));
+    const share = height >= PAIRED_FROM * part.height ? 2 : 1;
+    this.paint(part, FOCUS, [height, width], share, out);
   }
 
-  /** Forget earlier frames: the next one is of another scene. */
-  reset() {
-    this.now = null;
+  /**
+   * The map alone in its colours, opaque.
+   * @param {Map} map
+   * @param {Rect} part
+   * @param {[number, number]} size
+   * @param {Uint8ClampedArray} out
+   */
+  alone(map, part, size, out) {
+    this.fill(map, part, (value) => (value > 0 ? Math.min(255, Math.round(255 * value)) : 0));
+    this.paint(part, ALONE, size, 1, out);
+  }
+
+  /**
+   * @param {Map} map
+   * @param {Rect} part
+   * @param {(value: number) => number} level
+   */
+  fill({ data, width }, part, level) {
+    if (this.levels.length !== part.width * part.height) this.levels = new Uint8Array(part.width * part.height);
+    for (let y = 0, to = 0; y < part.height; y++) {
+      const start = (part.y + y) * width + part.x;
+      for (let at = start; at < start + part.width; at++) this.levels[to++] = level(data[at]);
+    }
+  }
+
+  /**
+   * @param {Rect} part
+   * @param {Uint32Array} colours
+   * @param {[number, number]} size
+   * @param {number} share Rows of the result that share a row of levels.
+   * @param {Uint8ClampedArray} out
+   */
+  paint(part, colours, [height, width], share, out) {
+    const from = /** @type {[number, number]} */ ([part.height, part.width]);
+    const to = /** @type {[number, number]} */ ([Math.ceil(height / share), width]);
+    if (String([this.enlarge?.from, this.enlarge?.to]) !== String([from, to])) this.enlarge = new Enlarge(from, to);
+    const pixels = new Uint32Array(out.buffer, out.byteOffset, width * height);
+    /** @type {Enlarge} */ (this.enlarge).run(this.levels, (line, y) => {
+      const start = y * share * width;
+      for (let x = 0; x < width; x++) pixels[start + x] = colours[line[x]];
+      if (share === 2 && y * 2 + 1 < height) pixels.copyWithin(start + width, start, start + width);
+    });
   }
 }
 
 /**
- * The overlay's layer for a map: its colours, with the opacity in alpha.
- * @param {Float32Array} map
- * @param {Limits} limits
- * @param {Uint8ClampedArray} out RGBA, four bytes per value of the map.
+ * A picture with a map over it, as new RGBA pixels: what `draw` shows, where there is no canvas.
+ * @param {import("../image/preprocess.js").Pixels} picture RGBA.
+ * @param {Map} map
+ * @param {Geometry} geometry `result.geometry`.
+ * @param {Limits} [limits] By default the map's own.
+ * @returns {import("../image/preprocess.js").Pixels}
  */
-export function paintFocus(map, limits, out) {
-  const scale = 255 / Math.max(limits.high - limits.low, TINY);
-  for (let i = 0; i < map.length; i++) {
-    const level = Math.min(255, Math.max(0, Math.round((map[i] - limits.low) * scale)));
-    colour(level, level, out, 4 * i);
+export function overlay(picture, map, geometry, limits) {
+  const { frame: [height, width], seen } = geometry, part = partOf(map, geometry);
+  const layer = new Uint8ClampedArray(4 * seen.width * seen.height), data = new Uint8ClampedArray(picture.data);
+  new Layer().focus(map, part, limits ?? limitsOf(map, part), [seen.height, seen.width], layer);
+  if (seen.width !== width || seen.height !== height) {
+    for (let i = 0; i < data.length; i++) if (i % 4 < 3) data[i] *= UNSEEN;
   }
-}
-
-/**
- * A map in its colours, opaque.
- * @param {Float32Array} map
- * @param {Uint8ClampedArray} out
- */
-export function paintMap(map, out) {
-  for (let i = 0; i < map.length; i++) {
-    colour(Math.min(255, Math.max(0, Math.round(255 * map[i]))), 255, out, 4 * i);
+  for (let y = 0, from = 0; y < seen.height; y++) {
+    let to = 4 * ((seen.y + y) * width + seen.x);
+    for (let x = 0; x < seen.width; x++, from += 4, to += 4) {
+      const alpha = layer[from + 3];
+      for (let c = 0; c < 3; c++) {
+        data[to + c] = Math.round(picture.data[to + c] * (255 - alpha) / 255) + Math.round(layer[from + c] * alpha / 255);
+      }
+    }
   }
-}
-
-/**
- * @param {number} level
- * @param {number} alpha
- * @param {Uint8ClampedArray} out
- * @param {number} at
- */
-function colour(level, alpha, out, at) {
-  out[at] = INFERNO[3 * level];
-  out[at + 1] = INFERNO[3 * level + 1];
-  out[at + 2] = INFERNO[3 * level + 2];
-  out[at + 3] = alpha;
+  return { data, width, height };
 }

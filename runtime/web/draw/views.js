@@ -1,7 +1,9 @@
 /** The views: which output of the file each one shows, how it is drawn, and a sentence about it. */
 
 import { MAP } from "../model/onnx.js";
-import { limitsOf, paintFocus, paintMap } from "./focus.js";
+import { drawBoxes } from "./boxes.js";
+import { limitsOf, partOf } from "./contrast.js";
+import { Layer, UNSEEN } from "./focus.js";
 
 const CAM = "saliency_cam", FASTCAM = "saliency_fastcam", NONCLASS = "saliency_nonclass", LOVI = "saliency_lovi";
 const MAPS = [MAP, FASTCAM, CAM, NONCLASS];
@@ -48,7 +50,8 @@ export function outputOf(view, outputs, ofClass = false) {
 /** Draws explanations on a canvas, with layers that are reused. */
 export class Painter {
   constructor() {
-    this.layer = makeCanvas(1, 1);
+    this.canvas = makeCanvas(1, 1);
+    this.layer = new Layer();
     /** @type {ImageData | null} */
     this.pixels = null;
   }
@@ -59,13 +62,13 @@ export class Painter {
    * @param {Explanation} explanation
    * @param {CanvasImageSource | null} image The frame, as the canvas can draw it.
    * @param {string} view
-   * @param {import("./focus.js").Limits | null} limits The overlay's; by default the map's own.
+   * @param {import("./contrast.js").Limits | null} limits The overlay's; by default the map's own.
    */
   draw(canvas, explanation, image, view = "overlay", limits = null) {
-    const { frame: [height, width], seen, placed } = explanation.geometry;
+    const { frame: [height, width], seen } = explanation.geometry;
     if (canvas.width !== width) canvas.width = width;
     if (canvas.height !== height) canvas.height = height;
-    const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    const context = contextOf(canvas);
     const map = explanation.maps[outputOf(view, Object.keys(explanation.maps))];
     context.globalAlpha = 1;
     context.globalCompositeOperation = "source-over";
@@ -77,42 +80,76 @@ export class Painter {
     } else {
       context.drawImage(image, 0, 0, width, height);
       if (view === "lovi") fade(context, width, height);
+      else if (seen.width !== width || seen.height !== height) darken(context, image, seen);
     }
-    this.paint(map, view, limits);
-    const scale = map.width / explanation.geometry.input[1];
+    const part = partOf(map, explanation.geometry);
+    if (map.channels === 3) this.paintColours(map);
+    else this.paint(/** @type {import("./contrast.js").Map} */ (map), part, view, limits, [seen.height, seen.width]);
+    const { x, y, width: w, height: h } = map.channels === 3 ? part : { ...seen, x: 0, y: 0 };
     context.globalAlpha = view === "lovi" ? LOVI_SHARE : 1;
-    context.drawImage(
-      this.layer, placed.x * scale, placed.y * scale, placed.width * scale, placed.height * scale,
-      seen.x, seen.y, seen.width, seen.height,
-    );
+    context.drawImage(this.canvas, x, y, w, h, seen.x, seen.y, seen.width, seen.height);
     context.globalAlpha = 1;
+    drawBoxes(context, explanation.detections);
   }
 
   /**
-   * @param {import("../explainer.js").SaliencyMap} map
+   * A map without colours of its own, at the size of the frame.
+   * @param {import("./contrast.js").Map} map
+   * @param {import("../image/geometry.js").Rect} part
    * @param {string} view
-   * @param {import("./focus.js").Limits | null} limits
+   * @param {import("./contrast.js").Limits | null} limits
+   * @param {[number, number]} size
    */
-  paint({ data, width, height, channels }, view, limits) {
+  paint(map, part, view, limits, size) {
+    const pixels = this.fit(size);
+    if (view === "map") this.layer.alone(map, part, size, pixels.data);
+    else this.layer.focus(map, part, limits ?? limitsOf(map, part), size, pixels.data);
+    contextOf(this.canvas).putImageData(pixels, 0, 0);
+  }
+
+  /**
+   * LOVI, at its own size.
+   * @param {import("../explainer.js").SaliencyMap} map
+   */
+  paintColours({ data, width, height }) {
+    const pixels = this.fit([height, width]), out = pixels.data;
+    for (let i = 0, j = 0; i < out.length; i += 4, j += 3) {
+      out[i] = data[j];
+      out[i + 1] = data[j + 1];
+      out[i + 2] = data[j + 2];
+      out[i + 3] = 255;
+    }
+    contextOf(this.canvas).putImageData(pixels, 0, 0);
+  }
+
+  /** @param {[number, number]} size */
+  fit([height, width]) {
     if (!this.pixels || this.pixels.width !== width || this.pixels.height !== height) {
       this.pixels = new ImageData(width, height);
-      this.layer = makeCanvas(width, height);
+      this.canvas = makeCanvas(width, height);
     }
-    const out = this.pixels.data;
-    if (channels === 3) {
-      for (let i = 0, j = 0; i < out.length; i += 4, j += 3) {
-        out[i] = data[j];
-        out[i + 1] = data[j + 1];
-        out[i + 2] = data[j + 2];
-        out[i + 3] = 255;
-      }
-    } else if (view === "map") {
-      paintMap(/** @type {Float32Array} */ (data), out);
-    } else {
-      paintFocus(/** @type {Float32Array} */ (data), limits ?? limitsOf(/** @type {Float32Array} */ (data)), out);
-    }
-    /** @type {any} */ (this.layer.getContext("2d")).putImageData(this.pixels, 0, 0);
+    return this.pixels;
   }
+}
+
+/**
+ * @param {HTMLCanvasElement | OffscreenCanvas} canvas
+ * @returns {CanvasRenderingContext2D}
+ */
+function contextOf(canvas) {
+  return /** @type {any} */ (canvas.getContext("2d"));
+}
+
+/**
+ * Darken the area of the frame that the network does not see.
+ * @param {CanvasRenderingContext2D} context
+ * @param {CanvasImageSource} image
+ * @param {import("../image/geometry.js").Rect} seen
+ */
+function darken(context, image, { x, y, width, height }) {
+  context.fillStyle = `rgb(0 0 0 / ${1 - UNSEEN})`;
+  context.fillRect(0, 0, context.canvas.width, context.canvas.height);
+  context.drawImage(image, x, y, width, height, x, y, width, height);
 }
 
 /**

@@ -59,3 +59,15 @@ export function roundHalfEven(value) {
   if (rest !== 0.5) return Math.round(value);
   return low % 2 === 0 ? low : low + 1;
 }
+
+/**
+ * A box (left, top, right, bottom) from pixels of the input to those of the frame, clipped to it.
+ * @param {[number, number, number, number]} box
+ * @param {Geometry} geometry
+ * @returns {[number, number, number, number]}
+ */
+export function toFrame([left, top, right, bottom], { frame: [height, width], seen, placed }) {
+  const across = (/** @type {number} */ x) => Math.min(width, Math.max(0, (x - placed.x) * seen.width / placed.width + seen.x));
+  const down = (/** @type {number} */ y) => Math.min(height, Math.max(0, (y - placed.y) * seen.height / placed.height + seen.y));
+  return [across(left), down(top), across(right), down(bottom)];
+}

@@ -159,7 +159,7 @@ function bilinear([h, w], [height, width]) {
  * @param {boolean} mixEdges Blend the outermost pixel with itself beyond the edge, as OpenCV does with rows: the two
  *   products are rounded separately.
  */
-function neighbours(from, to, mixEdges) {
+export function neighbours(from, to, mixEdges) {
   const first = new Int32Array(to), second = new Int32Array(to), near = new Int32Array(to), far = new Int32Array(to);
   for (let i = 0; i < to; i++) {
     const place = Math.fround((i + 0.5) * (1 / (to / from)) - 0.5);

@@ -33,7 +33,7 @@ const MAPS = [MAP, `${MAP}_uint8`, `${MAP}_rgba`, "saliency_lovi", ...CLASS_MAPS
  * @typedef {{
  *   version: number, image: ImageInput, scores: string, scores_are: "logits" | "probabilities", taps: Tap[],
  *   outputs: string[], preprocess: Preprocess, resize: "stretch" | "crop" | "letterbox", labels: string[],
- *   cam: string | null, prepared?: string, source_sha256?: string,
+ *   cam: string | null, detector?: import("../detect/rows.js").Head, prepared?: string, source_sha256?: string,
  * }} Metadata
  */
 

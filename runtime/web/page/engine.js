@@ -6,7 +6,7 @@
  *   classCount: number | null, timings: {fetch: number, open: number}, bytes: number,
  * }} Loaded
  * @typedef {Omit<import("../explainer.js").Explanation, "image"> & {
- *   image: ImageBitmap, timings: {read: number, preprocess: number, inference: number},
+ *   image: ImageBitmap, timings: {read: number, preprocess: number, inference: number, detect?: number},
  * }} Answer
  */
 

@@ -1,10 +1,10 @@
 /** The page: one source, one loop, one picture; the rest shows the latest explanation. */
 
-import { SmoothLimits } from "../draw/focus.js";
+import { SmoothLimits, partOf } from "../draw/contrast.js";
 import { Painter, outputOf } from "../draw/views.js";
 import { Engine } from "./engine.js";
 import { describe, evaluate } from "./measure.js";
-import { Figures, connectChooser, element, markView, setText, showClasses, showViews } from "./panel.js";
+import { Figures, connectChooser, element, markView, setText, showClasses, showDetections, showViews } from "./panel.js";
 import { loadError, whyNoCamera, whyNot } from "./refusals.js";
 import { keepEverything, readSite, startServiceWorker } from "./site.js";
 import { Camera, Clip, Photo } from "./sources.js";
@@ -107,10 +107,11 @@ class Page {
     this.answer = answer;
     const drawn = performance.now();
     this.draw();
-    const { read, preprocess, inference } = answer.timings;
+    const { inference: network, ...stages } = answer.timings;
     const now = performance.now();
-    this.figures.add({ read, preprocess, network: inference, draw: now - drawn, total: now - started });
-    showClasses(answer, this.chosen !== null);
+    this.figures.add({ ...stages, network, draw: now - drawn, total: now - started });
+    if (this.loaded.metadata.detector) showDetections(answer, this.chosen !== null);
+    else showClasses(answer, this.chosen !== null);
     this.canvas.answer = answer;
     if (!this.gpuTried && this.site.webgpu) this.considerGpu(answer.image);
   }
@@ -118,7 +119,8 @@ class Page {
   draw() {
     if (!this.answer) return;
     const [map] = Object.values(this.answer.maps);
-    const limits = map.channels === 1 ? this.limits.next(/** @type {Float32Array} */ (map.data)) : null;
+    const limits = map.channels === 1
+      ? this.limits.next(/** @type {import("../draw/contrast.js").Map} */ (map), partOf(map, this.answer.geometry)) : null;
     this.painter.draw(this.canvas, this.answer, this.answer.image, this.view, limits);
   }
 

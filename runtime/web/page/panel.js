@@ -12,6 +12,8 @@ export const element = (id) => document.getElementById(id);
 
 const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(1)} %`;
 const SLOWER = 0.15;
+/** Detections in the list. */
+const LISTED = 5;
 
 /**
  * Buttons for the views of a file.
@@ -72,17 +74,39 @@ export function showClasses({ label, score, top }, chosen) {
   setText("score", percent(first.score));
   element("explained").hidden = !chosen;
   if (chosen) setText("explained", `The map is for “${label}” (${percent(score ?? 0)}).`);
+  showList(top, top.length);
+}
+
+/**
+ * What a detector found: how many, and the best of them.
+ * @param {import("./engine.js").Answer} answer
+ * @param {boolean} chosen
+ */
+export function showDetections({ detections, label }, chosen) {
+  setText("label", detections.length ? `${detections.length} found` : "Nothing found");
+  setText("score", "");
+  element("explained").hidden = !chosen;
+  if (chosen) setText("explained", `The map is for “${label}”.`);
+  showList(detections.slice(0, LISTED), LISTED);
+}
+
+/**
+ * Labels with their scores as bars.
+ * @param {{label: string, score: number}[]} found
+ * @param {number} lines At least so many lines, so that the page does not move when less is found.
+ */
+function showList(found, lines) {
   const list = element("top");
-  while (list.children.length < top.length) {
+  while (list.children.length < lines) {
     const item = document.createElement("li");
     item.append(document.createElement("i"), document.createElement("span"), document.createElement("span"));
     list.append(item);
   }
-  top.forEach((prediction, i) => {
-    const [bar, name, share] = list.children[i].children;
-    bar.style.transform = `scaleX(${prediction.score})`;
-    if (name.textContent !== prediction.label) name.textContent = prediction.label;
-    share.textContent = percent(prediction.score);
+  [...list.children].forEach((item, i) => {
+    const [bar, name, share] = item.children, { label, score } = found[i] ?? { label: "", score: 0 };
+    bar.style.transform = `scaleX(${score})`;
+    if (name.textContent !== label) name.textContent = label;
+    share.textContent = label && percent(score);
   });
 }
 

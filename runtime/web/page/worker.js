@@ -79,8 +79,8 @@ async function explain(message) {
   const read = performance.now() - started;
   const result = await explainer.explain(pixels, { class: message.class, outputs: message.outputs });
   const answer = { ...result, image: message.image, timings: { read, ...result.timings } };
-  const maps = Object.values(result.maps).map((map) => map.data.buffer);
-  return { answer, transfer: [message.image, ...new Set(maps)] };
+  const buffers = [result.scores, ...Object.values(result.maps).map((map) => map.data)].map((data) => data.buffer);
+  return { answer, transfer: [message.image, ...new Set(buffers)] };
 }
 
 /** @param {{rounds: number}} message */
@@ -91,7 +91,7 @@ async function measure(message) {
     const { tensor, dims } = explainer.preprocessor;
     const image = explainer.feedOf(tensor, dims);
     const runs = [
-      () => plain.run(image, [explainer.metadata.scores]),
+      () => plain.run(image, explainer.answers),
       () => explainer.run(tensor, dims, null, names),
     ];
     return { answer: await interleave(runs, message.rounds, (share) => postMessage({ progress: share })) };

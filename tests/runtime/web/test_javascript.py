@@ -96,42 +96,6 @@ def test_half_floats_go_there_and_back() -> None:
     np.testing.assert_array_equal([float(text.replace("Infinity", "inf")) for _, text in found], halves)
 
 
-def test_colour_map_is_that_of_the_runtime() -> None:
-    found = run_node('const { INFERNO } = await web("draw/colormap.js"); return [...INFERNO];')
-    wanted = colormaps.table(colormaps.DEFAULT).reshape(256, 3)[:, ::-1]
-    np.testing.assert_array_equal(np.array(found).reshape(256, 3), wanted)
-
-
-def test_opacity_grows_from_the_median_to_the_last_half_percent() -> None:
-    values = np.random.default_rng(0).beta(2, 5, 5000).astype(np.float32)
-    body = """
-    const { limitsOf, paintFocus } = await web("draw/focus.js");
-    const map = Float32Array.from(given.values), out = new Uint8ClampedArray(4 * map.length);
-    const limits = limitsOf(map);
-    paintFocus(map, limits, out);
-    return { limits, out: [...out] };
-    """
-    found = run_node(body, values=values.tolist())
-    low, high = np.percentile(values, (50, 99.5))
-    assert found["limits"]["low"] == pytest.approx(low, abs=1 / 2048)
-    assert found["limits"]["high"] == pytest.approx(high, abs=1 / 2048)
-    alpha = np.clip((values - low) / (high - low), 0, 1)
-    pixels = np.array(found["out"]).reshape(-1, 4)
-    np.testing.assert_allclose(pixels[:, 3] / 255, alpha, atol=0.006)
-    colours = colormaps.table(colormaps.DEFAULT).reshape(256, 3)[:, ::-1]
-    np.testing.assert_array_equal(pixels[:, :3], colours[pixels[:, 3]])
-
-
-def test_constant_map_is_drawn_without_an_error() -> None:
-    body = """
-    const { limitsOf, paintFocus } = await web("draw/focus.js");
-    const map = new Float32Array(100).fill(0.5), out = new Uint8ClampedArray(400);
-    paintFocus(map, limitsOf(map), out);
-    return [...out].some(Number.isNaN);
-    """
-    assert run_node(body) is False
-
-
 def test_probabilities_and_best_classes() -> None:
     scores = np.random.default_rng(1).normal(0, 4, 50)
     body = """

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 import pytest
 from fastcam_runtime import Explainer
+from fastcam_runtime import overlay as draw_overlay
 from fastcam_runtime.web.server import SiteServer
 from support.chromium import Chromium, Tab
 from support.sites import FAKE_CAMERA, GRANTED, wait_ready
@@ -104,14 +105,12 @@ def test_camera_label_map_views_class_pause_and_offline(
     assert name == "saliency_map"
     np.testing.assert_allclose(saliency.reshape(224, 224), wanted.maps[name], atol=1e-3, rtol=0)
 
-    # The overlay changes the frame where the map is high, and leaves it below the median.
-    full = cv2.resize(wanted.maps[name], frame.shape[1::-1])
-    change = np.abs(shown(tab) - frame[..., ::-1].astype(int)).sum(axis=2)
-    low, high = np.percentile(wanted.maps[name], (45, 99))
-    assert change[full < low].mean() < 3
-    assert change[full > high].mean() > 100
-
+    # The picture is that of the runtime's default blend, and not the bare frame.
     overlay = shown(tab)
+    drawn = draw_overlay(frame, saliency.reshape(224, 224), wanted.geometry)
+    assert np.abs(overlay - drawn[..., ::-1]).max() <= 3
+    assert np.abs(overlay - frame[..., ::-1]).max() > 100
+
     for view, output in (("map", "saliency_map"), ("cam", "saliency_cam"), ("lovi", "saliency_lovi")):
         again(tab, f"document.querySelector('[data-view={view}]').click()")
         assert explained(tab)[1] == output
@@ -227,10 +226,11 @@ def test_hidden_page_gives_the_camera_back_and_takes_it_again(
     assert tab.evaluate("tracks.map((track) => track.readyState)") == ["ended", "live"]
 
 
+@pytest.mark.slow
 def test_two_thousand_frames_do_not_grow_the_heap(
-    tiny_site: Path, cat_clip: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
+    tiny_site: Path, small_clip: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
 ) -> None:
-    browser = browse(FAKE_CAMERA, GRANTED, f"--use-file-for-fake-video-capture={cat_clip}")
+    browser = browse(f"{FAKE_CAMERA}=fps=60", GRANTED, f"--use-file-for-fake-video-capture={small_clip}")
     tab = browser.open(f"http://127.0.0.1:{serve(tiny_site).port}/")
     wait_ready(tab)
     click(tab, "#camera")
@@ -244,9 +244,10 @@ def test_two_thousand_frames_do_not_grow_the_heap(
     }""")
     sizes = []
     for count in (200, 1100, 2000):
-        tab.wait(f"frames >= {count}", 600)
+        tab.wait(f"frames >= {count}", 900)
         tab.call("HeapProfiler.collectGarbage")
         sizes.append(tab.call("Runtime.getHeapUsage")["usedSize"])
+    print("JS heap after 200, 1,100 and 2,000 frames, bytes:", *sizes)
     assert sizes[2] - sizes[1] < 300_000, sizes
 
 

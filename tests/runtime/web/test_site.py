@@ -60,7 +60,7 @@ def test_compressed_files_hold_the_plain_ones(site: Path) -> None:
 
 def test_scripts_without_comments_are_the_same_programs(site: Path) -> None:
     scripts = sorted(site.rglob("*.js"))
-    assert not any(re.search(r"^/\*\*", script.read_text(), re.MULTILINE) for script in scripts)
+    assert not any("/**" in script.read_text() for script in scripts)
     body = """
     const { spawnSync } = await import("node:child_process");
     return given.files.map((file) => spawnSync(process.execPath, ["--check", "--input-type=module", "-"],
@@ -72,7 +72,7 @@ def test_scripts_without_comments_are_the_same_programs(site: Path) -> None:
 def test_page_is_small_and_asks_nobody_else(site: Path) -> None:
     own = [path for path in site.rglob("*") if path.is_file() and "ort" not in path.parts[-2:-1]]
     page = [path for path in own if path.suffix in (".html", ".css", ".js", ".svg", ".png", ".webmanifest")]
-    assert sum(len(gzip.compress(path.read_bytes())) for path in page) < 35_000
+    assert sum(len(gzip.compress(path.read_bytes())) for path in page) < 41_500
     for path in page:
         if path.suffix in (".html", ".css", ".js", ".webmanifest"):
             addresses = re.findall(r"https?://[^\s\"')]+", path.read_text())
