@@ -17,7 +17,7 @@ BlendLevels = Callable[[Image, Array, Array, Image], None]
 @functools.cache
 def load() -> BlendLevels | None:
     """The compiled function; None if the library is missing or does not have it."""
-    function = find_function("fastcam_blend_levels")
+    function = find_function("fastcam_blend_table")
     if function is None:
         return None
     address, stride, count = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_size_t

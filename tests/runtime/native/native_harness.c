@@ -240,7 +240,7 @@ static int check_blend(void)
         frame[i] = (uint8_t)(below(4) ? below(256) : 255), picture[i] = 77;
     for (size_t i = 0; i < rows * width; i++)
         levels[i] = (uint8_t)(i / 40 % 2 ? 255 : below(256));
-    fastcam_blend_levels(frame, (ptrdiff_t)stride, levels, share, table, picture, (ptrdiff_t)stride, height, width);
+    fastcam_blend_table(frame, (ptrdiff_t)stride, levels, share, table, picture, (ptrdiff_t)stride, height, width);
     for (size_t i = 0; i < bytes; i++) {
         size_t y = i / stride, x = i % stride;
         int expected = 77;
