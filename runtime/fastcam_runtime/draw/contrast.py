@@ -11,7 +11,7 @@ from ..image import Array
 LOW, HIGH = 50.0, 99.5
 """Percentiles of the map between which the opacity grows."""
 
-_SAMPLES = 2**14
+_SAMPLES = 2**12
 """Pixels that the percentiles are taken over, at most: larger maps are sampled on a regular grid."""
 
 

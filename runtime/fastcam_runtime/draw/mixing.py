@@ -11,7 +11,7 @@ from ..native import blending
 CLEAR = 255
 """The transparent level, if the opacity follows the map."""
 
-_BAND = 2**17
+_BAND = 2**18
 """Pixels per step of OpenCV: the intermediate results stay in the L2 cache."""
 
 

@@ -26,6 +26,9 @@ _PAIRED_FROM = 3.0
 """How often a map is enlarged before two rows of the frame share a row of it, as two rows of a video share
 their colours."""
 
+_NARROWEST = 1e-4
+"""The least contrast of a map, of its values, that needs no special care."""
+
 _UNSEEN = 0.5
 """Brightness of the area outside the network's crop, in the blend `focus`."""
 
@@ -133,7 +136,7 @@ class Overlay:
             seen, part = geometry.seen, cv2.cvtColor(geometry.undo(saliency), cv2.COLOR_RGB2BGR)
             cv2.resize(part, (seen.width, seen.height), dst=seen.of(self._heat))
         else:
-            seen, small = geometry.seen, _to_bytes(geometry.undo(saliency), 0.0, 1.0, (0, 255))
+            seen, small = geometry.seen, _to_bytes(geometry.undo(saliency), 0.0, 1.0)
             levels = cv2.resize(small, (seen.width, seen.height), dst=self._room(seen.height, seen.width))
             pixels = as_bytes(cv2.LUT(levels, self._colours.view(np.int32)))
             cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR, dst=seen.of(self._heat))
@@ -143,9 +146,10 @@ class Overlay:
         """The levels that the mixer takes, of the part of the map that lies on the frame."""
         # Convert to bytes before upsampling: there are only 256 colours anyway.
         if self._blend == "focus":
-            small = _to_bytes(part, *self._contrast(part), (CLEAR, self._mix.darkest))
+            small = _to_bytes(part, *self._contrast(part), CLEAR - self._mix.darkest)
+            cv2.bitwise_not(small, dst=small)
         else:
-            small = _to_bytes(part, 0.0, 1.0, (0, 255))
+            small = _to_bytes(part, 0.0, 1.0)
         rows = -(-height // 2) if height >= _PAIRED_FROM * part.shape[0] else height
         return np.asarray(cv2.resize(small, (width, rows), dst=self._room(rows, width)))
 
@@ -163,14 +167,15 @@ class Overlay:
         return self._levels
 
 
-def _to_bytes(part: Array, low: float, high: float, ends: tuple[int, int]) -> Array:
-    """Values from `low` to `high` as bytes from one of `ends` to the other; what is no number as `low`."""
-    if not np.isfinite(part).all():
-        part = np.nan_to_num(part, nan=low)
-    scale = (ends[1] - ends[0]) / (high - low) if high > low else 0.0
-    # Clipped first: what is far outside would not fit into the integers that OpenCV rounds to.
-    clipped = np.clip(part, low, high)
-    return np.asarray(cv2.convertScaleAbs(clipped, alpha=scale, beta=ends[0] - low * scale))
+def _to_bytes(part: Array, low: float, high: float, top: int = 255) -> Array:
+    """Values from `low` to `high` as bytes from 0 to `top`; values outside as the nearer end, NaN as 0."""
+    spread = high - low
+    if not spread > _NARROWEST * max(1.0, abs(high)):
+        # The products below would not fit into the integers that OpenCV rounds to.
+        part, low, high = np.clip(part, low, high) - np.float32(low), 0.0, spread
+    scale = top / spread if spread > 0 else 0.0
+    levels = cv2.addWeighted(part, scale, part, 0, -low * scale, dtype=cv2.CV_8U)
+    return np.asarray(cv2.min(levels, top, dst=levels) if top < 255 else levels)
 
 
 def _check_map(saliency: Array) -> None:

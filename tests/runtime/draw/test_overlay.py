@@ -82,9 +82,9 @@ def test_blend_is_the_weighted_mean_of_frame_and_colour(compiled: bool) -> None:
 @pytest.mark.parametrize("compiled", [True, False])
 def test_focus_follows_the_map_between_its_percentiles(compiled: bool) -> None:
     rng = np.random.default_rng(0)
-    frame = rng.integers(0, 256, (100, 120, 3), np.uint8)
-    saliency = 0.2 + 0.6 * rng.random((100, 120), np.float32)
-    low, high = np.percentile(saliency, [50, 99.5])
+    frame = rng.integers(0, 256, (60, 64, 3), np.uint8)
+    saliency = 0.2 + 0.6 * rng.random((60, 64), np.float32)
+    low, high = np.percentile(saliency, [50, 99.5], method="nearest")
     picture = Overlay(alpha=0.8, compiled=compiled).draw(frame, saliency)
     # the opacity is a whole number of 255ths, and the colour is that of the opacity
     opacity = np.rint(255 * 0.8 * np.clip((saliency - low) / (high - low), 0, 1)) / 255
@@ -118,6 +118,28 @@ def test_a_map_that_is_enlarged_much_serves_two_rows_at_a_time(compiled: bool, h
 def test_focus_shows_nothing_of_a_constant_map(value: float) -> None:
     frame = np.random.default_rng(0).integers(0, 256, (30, 40, 3), np.uint8)
     np.testing.assert_array_equal(overlay(frame, np.full((8, 8), value, np.float32)), frame)
+
+
+@pytest.mark.parametrize("spread", [1e-2, 1e-5, 1e-7])
+def test_focus_shows_what_little_contrast_there_is(spread: float) -> None:
+    """However close the values are, the brightest pixels are shown and the dark ones are not."""
+    saliency = np.full((40, 40), 0.5, np.float32)
+    saliency[:10] += np.float32(spread)
+    saliency[0, :3] = 1.0
+    picture = overlay(np.zeros((40, 40, 3), np.uint8), saliency, colormap="gray")
+    assert picture[1:10].min() > 200
+    assert picture[0, 0].min() > 200
+    assert not picture[20:].any()
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_focus_shows_nothing_where_a_map_is_no_number(odd: float) -> None:
+    saliency = np.linspace(0, 1, 64 * 64, dtype=np.float32).reshape(64, 64)
+    saliency[60, 10] = odd
+    picture = overlay(np.zeros((64, 64, 3), np.uint8), saliency, colormap="gray")
+    assert picture[60, 12].min() > 150
+    if not odd > 0:
+        assert not picture[60, 10].any()
 
 
 def test_focus_shows_a_spot_smaller_than_its_percentile() -> None:
