@@ -41,37 +41,51 @@ def find_candidates(head: Head, outputs: Mapping[str, Array], size: Size, least:
     """
     if head.layout == "end_to_end":
         return _end_to_end(head, outputs, size, least)
-    best, classes = best_scores(head, outputs)
-    rows = np.flatnonzero(best >= least)
+    rows, best, classes = best_scores(head, outputs, least)
     boxes = decode_boxes(
         head, _gather(head, outputs, head.boxes, head.box_at, _box_values(head), rows), rows, size
     )
-    return Candidates(rows, classes[rows], best[rows], boxes)
+    return Candidates(rows, classes, best, boxes)
 
 
-def best_scores(head: Head, outputs: Mapping[str, Array]) -> tuple[Array, Array]:
-    """Each row's highest score, float32 [A], and the class it is for, int64 [A].
+def best_scores(head: Head, outputs: Mapping[str, Array], least: float) -> tuple[Array, Array, Array]:
+    """The rows whose highest score is at least `least`, int64 [M]; these scores, float32 [M]; their classes.
+
+    Rows are left out as early as possible: by their objectness before their classes are looked at, and the
+    class itself is looked for in the rows that stay.
 
     Raises:
         ModelError: As in `find_candidates`.
     """
-    parts = [
-        part[:, head.score_at : head.score_at + head.classes] for part in rows_of(head, outputs, head.scores)
-    ]
-    classes = np.concatenate([part.argmax(axis=1) for part in parts])
-    best = np.concatenate([part.max(axis=1) for part in parts]).astype(np.float32)
-    if head.activation == "softmax":
-        best = _softmax(best, np.concatenate(rows_of(head, outputs, head.scores)))
-    best = _probabilities(best, head.activation, "scores", head.scores[0])
+    there, rows = None, np.arange(head.rows)
+    of_object, of_class = head.powers
     if head.objectness:
         column = head.objectness_at
         there = np.concatenate([part[:, column] for part in rows_of(head, outputs, head.objectness)])
         there = _probabilities(
             there.astype(np.float32), head.objectness_activation, "objectness", head.objectness[0]
         )
-        of_object, of_class = head.powers
-        best = _power(there, of_object) * _power(best, of_class)
-    return best, classes
+        there = _power(there, of_object)
+        rows = np.flatnonzero(there >= least)
+        there = there[rows]
+    few = len(rows) < head.rows
+    scores = rows_of(head, outputs, head.scores)
+    values = _take(scores, rows) if few or len(scores) > 1 else scores[0]
+    own = values[:, head.score_at : head.score_at + head.classes]
+    best = own.max(axis=1).astype(np.float32)
+    if head.activation == "softmax":
+        best = _softmax(best, values)
+    best = _power(_probabilities(best, head.activation, "scores", head.scores[0]), of_class)
+    best = best if there is None else there * best
+    kept = np.flatnonzero(best >= least)
+    return rows[kept], best[kept], own[kept].argmax(axis=1)
+
+
+def _take(parts: Sequence[Array], rows: Array) -> Array:
+    """These rows, whichever part they are in; `rows` are ascending."""
+    bounds = np.cumsum([0, *(len(part) for part in parts)])
+    cuts = np.searchsorted(rows, bounds)
+    return np.concatenate([part[rows[cuts[k] : cuts[k + 1]] - bounds[k]] for k, part in enumerate(parts)])
 
 
 def rows_of(head: Head, outputs: Mapping[str, Array], names: Sequence[str]) -> list[Array]:
@@ -106,13 +120,8 @@ def _gather(
     head: Head, outputs: Mapping[str, Array], names: Sequence[str], first: int, count: int, rows: Array
 ) -> Array:
     """Values `first` to `first + count` of these rows, whichever output they are in."""
-    parts = rows_of(head, outputs, names)
-    bounds = np.cumsum([0, *(len(part) for part in parts)])
-    chosen = [
-        part[rows[(rows >= start) & (rows < end)] - start, first : first + count]
-        for part, start, end in zip(parts, bounds[:-1], bounds[1:], strict=True)
-    ]
-    return np.concatenate(chosen)
+    parts = [part[:, first : first + count] for part in rows_of(head, outputs, names)]
+    return _take(parts, rows)
 
 
 def _end_to_end(head: Head, outputs: Mapping[str, Array], size: Size, least: float) -> Candidates:

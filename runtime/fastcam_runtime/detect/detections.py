@@ -89,17 +89,12 @@ def detect(
     _check_place(found, geometry.input, head)
     own_nms = head.layout == "end_to_end"
     kept = keep_best(found.boxes, found.scores, found.classes, 1.0 if own_nms else threshold.iou, MOST)
-    boxes = geometry.to_frame(found.boxes[kept])
+    boxes = geometry.to_frame(found.boxes[kept]).tolist()
+    rows, scores, classes = (part[kept].tolist() for part in (found.rows, found.scores, found.classes))
     return tuple(
-        Detection(
-            (float(box[0]), float(box[1]), float(box[2]), float(box[3])),
-            labels[index] if index < len(labels) else str(index),
-            float(found.scores[k]),
-            index,
-            int(found.rows[k]),
-        )
-        for k, box in zip(kept, boxes, strict=True)
-        if (index := int(found.classes[k])) >= 0 and box[2] > box[0] and box[3] > box[1]
+        Detection((left, top, right, bottom), labels[k] if k < len(labels) else str(k), score, k, row)
+        for (left, top, right, bottom), k, score, row in zip(boxes, classes, scores, rows, strict=True)
+        if k >= 0 and right > left and bottom > top
     )
 
 

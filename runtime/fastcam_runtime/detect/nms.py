@@ -23,20 +23,27 @@ def keep_best(boxes: Array, scores: Array, classes: Array, iou: float, most: int
     order = np.argsort(-scores, kind="stable")[:CONSIDERED]
     if iou >= 1:
         return [int(k) for k in order[:most]]
+    # All pairs at once: the loop that follows then only reads.
+    suppressed = _overlap_more(boxes[order].astype(np.float32), iou)
+    suppressed &= classes[order][:, None] == classes[order]
+    stays = np.ones(len(order), bool)
     kept: list[int] = []
-    while len(order) and len(kept) < most:
-        best, order = order[0], order[1:]
-        kept.append(int(best))
-        rivals = classes[order] == classes[best]
-        order = order[~(rivals & (overlaps(boxes[best], boxes[order]) > iou))]
+    for k, index in enumerate(order.tolist()):
+        if not stays[k]:
+            continue
+        kept.append(index)
+        if len(kept) == most:
+            break
+        stays &= ~suppressed[k]
     return kept
 
 
-def overlaps(box: Array, boxes: Array) -> Array:
-    """Intersection over union of one box [4] with others [M,4]; 0 if both are empty."""
-    sides = np.minimum(box[2:], boxes[:, 2:]) - np.maximum(box[:2], boxes[:, :2])
-    common = np.prod(np.maximum(sides, 0), axis=1)
-    areas = np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=1)
-    union = areas + np.prod(np.maximum(box[2:] - box[:2], 0)) - common
-    result: Array = common / np.maximum(union, np.finfo(np.float32).tiny)
-    return result
+def _overlap_more(boxes: Array, iou: float) -> Array:
+    """For each pair of boxes [M,4], whether their intersection over union is above `iou`, bool [M,M]."""
+    left, top, right, bottom = boxes.T
+    width = np.minimum(right[:, None], right) - np.maximum(left[:, None], left)
+    height = np.minimum(bottom[:, None], bottom) - np.maximum(top[:, None], top)
+    common = np.maximum(width, 0) * np.maximum(height, 0)
+    areas = np.maximum(right - left, 0) * np.maximum(bottom - top, 0)
+    more: Array = common * (1 + iou) > iou * (areas[:, None] + areas)
+    return more
