@@ -1,11 +1,16 @@
-"""Our aarch64 wheel on an emulated board with the real aarch64 packages: the same maps as on this machine."""
+"""Our aarch64 wheel on an emulated board with the real aarch64 packages: the same maps as here."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
 
 import cv2
@@ -14,6 +19,7 @@ import pytest
 from fastcam_export import export
 from fastcam_models import default_model
 from fastcam_runtime.model.session import open_session
+from support.networks import small_cnn
 from support.paths import ROOT
 from support.shared_data import SHARED
 
@@ -40,7 +46,7 @@ numpy.save(out, maps)
 
 
 def on_board(*words: str) -> str:
-    """What a command prints there; tried again if the emulator itself crashed."""
+    """What a command prints there; once more where the emulator itself crashed."""
     for attempt in (1, 2):
         done = subprocess.run([BOARD, *words], capture_output=True, text=True, timeout=600)
         if done.returncode == 0:
@@ -53,16 +59,23 @@ def on_board(*words: str) -> str:
 @pytest.fixture(scope="module", autouse=True)
 def _board(tmp_path_factory: pytest.TempPathFactory) -> None:
     if "FASTCAM_ARM_BOARD" not in os.environ:
-        pytest.skip("FASTCAM_ARM_BOARD is not set: making the board takes minutes and 2 GB")
+        pytest.skip("FASTCAM_ARM_BOARD is not set: making the board takes minutes and 0.7 GB")
     path = os.environ["PATH"] + ":/usr/sbin"
     missing = [tool for tool in TOOLS if shutil.which(tool, path=path) is None]
     if missing:
         pytest.skip(f"no {missing[0]} here")
-    dist = tmp_path_factory.mktemp("dist")
-    environment = {**os.environ, "PYTHON": sys.executable}
-    subprocess.run([ROOT / ".ci/wheels", dist], check=True, env=environment, capture_output=True)
-    (wheel,) = dist.glob("*_aarch64.whl")
-    on_board("install", str(wheel))
+    # All workers of a run share one board: the first one builds the wheel and installs it.
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    installed = tmp_path_factory.getbasetemp().parent / f"board-{run}"
+    with installed.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not installed.exists():
+            dist = tmp_path_factory.mktemp("dist")
+            environment = {**os.environ, "PYTHON": sys.executable}
+            subprocess.run([ROOT / ".ci/wheels", dist], check=True, env=environment, capture_output=True)
+            (wheel,) = dist.glob("*_aarch64.whl")
+            on_board("install", str(wheel))
+            installed.touch()
 
 
 def test_kernels_of_the_wheel_are_used() -> None:
@@ -92,9 +105,57 @@ def test_maps_of_kernels_are_those_of_standard_operators(kind: str, tmp_path: Pa
         assert np.abs(compiled - session.run(["saliency_map"], {image.name: x})[0]).max() <= 1e-4
 
 
-def test_run_writes_a_video(tmp_path: Path) -> None:
-    model, video = tmp_path / "model.onnx", tmp_path / "out.mp4"
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For what takes many frames: an emulated one of a real network takes seconds."""
+    model = tmp_path_factory.mktemp("small") / "model.onnx"
+    export(small_cnn(), model)
+    return model
+
+
+@pytest.fixture(scope="module")
+def grafted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model = tmp_path_factory.mktemp("grafted") / "model.onnx"
     export(MODELS["float32"], model)
-    on_board("python3", "-m", "fastcam_runtime", "inspect", str(model))
-    on_board("python3", "-m", "fastcam_runtime", "run", str(model), "test://", str(video), "--frames", "3")
-    assert video.stat().st_size > 1000
+    return model
+
+
+def fastcam(*words: str) -> str:
+    return on_board("python3", "-m", "fastcam_runtime", *words)
+
+
+def test_run_writes_a_video_and_the_second_start_uses_the_cache(grafted: Path, tmp_path: Path) -> None:
+    assert "is grafted" in fastcam("inspect", str(grafted))
+    for name in ("first.mp4", "second.mp4"):
+        fastcam("run", str(grafted), "test://", str(tmp_path / name), "--frames", "2", "--threads", "1")
+        assert (tmp_path / name).stat().st_size > 1000
+    assert str(grafted) in fastcam("cache", "list")
+
+
+def test_bench_measures(small: Path) -> None:
+    told = fastcam("bench", str(small), "--rounds", "6", "--threads", "1")
+    assert "maps cost" in told
+    assert "compiled kernels (fastcam_ops.so)" in told
+
+
+def test_live_page_shows_a_frame(small: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [BOARD, "python3", "-m", "fastcam_runtime", "run", str(small), "test://"]
+    page = subprocess.Popen([*command, f"http://127.0.0.1:{port}", "--threads", "1"], start_new_session=True)
+    try:
+        deadline = time.monotonic() + 300
+        while True:
+            assert page.poll() is None, "it ended"
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/snapshot.jpg", timeout=20) as answer:
+                    picture = answer.read()
+                break
+            except OSError:  # not there yet, or no frame yet
+                assert time.monotonic() < deadline, "no frame within five minutes"
+                time.sleep(1)
+        assert cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR) is not None
+    finally:
+        os.killpg(page.pid, signal.SIGKILL)
+        page.wait()
