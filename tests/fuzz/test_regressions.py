@@ -10,6 +10,7 @@ from fastcam_export import graft
 from fastcam_runtime.cli.main import main
 from fastcam_runtime.model import watching
 from onnx import TensorProto, helper
+from support.networks import small_cnn
 from support.processes import fastcam
 
 from fuzz.regressions import REGRESSIONS, endless_loop
@@ -61,6 +62,18 @@ def test_an_endless_loop_in_a_grafted_file(
     said = capfd.readouterr().err
     assert "Traceback" not in said
     assert "a run does not end within 0.3 s: it has a loop" in said
+
+
+def test_scores_declared_with_another_rank(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """onnxruntime runs such a file; so the rank that the network computes counts."""
+    model = small_cnn()
+    del model.graph.output[0].type.tensor_type.shape.dim[:]
+    for name in "NAB":
+        model.graph.output[0].type.tensor_type.shape.dim.add(dim_param=name)
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    assert main(["inspect", str(path)]) == 0
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.slow  # writes 1.5 GB of zeros

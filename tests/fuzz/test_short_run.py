@@ -16,6 +16,7 @@ from fuzz import seeds
 from fuzz.mutate import mutate_bytes, mutate_json, mutate_model
 from fuzz.pool import TROUBLES, run_cases
 from fuzz.targets import TARGETS
+from fuzz.worker import complaint
 
 Mutation = Callable[[bytes, Random], bytes]
 
@@ -42,6 +43,25 @@ def test_a_target(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         TARGETS[name](data)
     for _ in range(count):
         TARGETS[name](mutation(random.choice(corpus()), random))
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "found"),
+    [
+        (0, "1 scale\n", ""),
+        (2, "note: a\nfastcam: error: b\n", ""),
+        (2, "libpng warning\nfastcam: error: b\n", "more than one line"),
+        (2, "", "not one error"),
+        (1, "Traceback (most recent call last):\n", "traceback"),
+        (2, "fastcam: error: KeyError: please report it\n", "traceback"),
+        (-6, "", "exit code -6"),
+        (0, "\x1b[31m", "control characters"),
+    ],
+)
+def test_what_counts_as_trouble(code: int, said: str, found: str) -> None:
+    told = complaint(code, said)
+    assert told.startswith(found)
+    assert bool(told) == bool(found)
 
 
 @pytest.mark.slow

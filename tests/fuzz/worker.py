@@ -43,10 +43,11 @@ def make(kind: str, number: int) -> bytes:
     return model.SerializeToString()
 
 
-def commands(folder: Path) -> Iterator[list[str]]:
+def commands(folder: Path, number: int) -> Iterator[list[str]]:
     """The commands for the file in a folder; what can be exported is run and measured as exported."""
     model, out = folder / MODEL, folder / OUT
-    yield ["export", str(model), str(out)]
+    # Every second one with class maps, which need a gradient through the last layers.
+    yield ["export", str(model), str(out), *(["--outputs", "all"] if number % 2 else [])]
     yield ["inspect", str(model)]
     made = out if out.exists() else model
     yield ["run", str(made), "test://?frames=2&size=64x48", "null://", "--threads", "1"]
@@ -119,7 +120,7 @@ def serve(folder: Path) -> None:
         shutil.rmtree(case, ignore_errors=True)
         case.mkdir()
         (case / MODEL).write_bytes(make(kind, int(number)))
-        for command in commands(case):
+        for command in commands(case, int(number)):
             print(json.dumps({"begin": command[0]}), file=answers)
             print(json.dumps(run(command, folder / "log")), file=answers)
         left = sorted(path.name for path in case.iterdir() if path.name not in (MODEL, OUT))

@@ -58,13 +58,20 @@ def scores_of_one(model: ir.Model, ends: Ends, shapes: Shapes) -> Dims | None:
         # Declared as free, but perhaps known from the weights, or fixed as the picture is.
         inferred = infer(model.graph, model.graph, {}).get(name)
         known = known_dims(inferred) if inferred is not None else None
-        dims = [size or found for size, found in zip(dims, known or dims, strict=True)]
+        dims = _filled(dims, known or dims)
     if None in dims[1:] and None not in ends.free_size and not _varies(ends.path) and name in shapes:
-        dims = [size or found for size, found in zip(dims, shapes[name], strict=True)]
+        dims = _filled(dims, shapes[name])
     batch = (known_dims(ends.image) or (None,))[0]
     if dims[0] in (None, batch) or (dims[0] == 1 and batch is None):
         return tuple(dims[1:])
     return (None, *dims) if are_class_scores(dims) else tuple(dims)
+
+
+def _filled(declared: list[int | None], found: Dims | list[int | None]) -> list[int | None]:
+    """The declared dimensions, the free ones filled in; those found where the file declares another rank."""
+    if len(declared) != len(found):
+        return list(found)
+    return [size or other for size, other in zip(declared, found, strict=True)]
 
 
 def _varies(path: Sequence[ir.Node]) -> bool:
