@@ -101,3 +101,23 @@ def test_a_file_that_does_not_state_the_shape_is_read_as_before(tmp_path: Path) 
     assert Metadata.from_json(entry.value).scores_shape is None
     onnx.save(model, target)
     assert Explainer(target)(np.zeros((32, 64, 3), np.uint8)).index is not None
+
+
+def test_a_size_that_works_is_suggested_where_the_assumed_one_does_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A reader of text lines: its weights need pictures of height 48."""
+    body = f"""{FEATURES}
+        m = ReduceMean <axes=[3], keepdims=0> (a)
+        f = Flatten (m)
+        logits = MatMul (f, h)
+    """
+    head = np.random.default_rng(1).standard_normal((8 * 24, 5)).astype(np.float32)
+    model = network(body, inputs="float[1,3,h,w] input", output="float[1,5] logits", w=W, h=head)
+    plain, grafted = tmp_path / "plain.onnx", tmp_path / "grafted.onnx"
+    onnx.save(model, plain)
+    assert main(["export", str(plain), str(grafted)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("fastcam: error: an --input-shape is needed, such as 1,3,48,320, which works: ")
+    assert error.count("\n") == 1
+    assert main(["export", str(plain), str(grafted), "--input-shape", "1,3,48,320"]) == 0

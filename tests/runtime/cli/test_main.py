@@ -109,7 +109,7 @@ def test_export_commands_are_passed_on_whole(monkeypatch: pytest.MonkeyPatch) ->
     assert passed == [["export", "a.onnx", "--help"]]
 
 
-COMMANDS = ("run", "bench", "inspect", "web", "completion")
+COMMANDS = ("run", "bench", "inspect", "web", "cache", "recover", "completion")
 OF_EXPORTER = ("export", "check", "demo", "tune", "quantize", "evaluate")
 
 
