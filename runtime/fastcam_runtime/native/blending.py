@@ -46,7 +46,7 @@ def load() -> BlendLevels | None:
             and picture.strides[1:] == (3, 1)
             and table.nbytes == 4 * 256
         ):
-            raise ValueError("frame, levels, table and picture of the blend do not go together")
+            raise ValueError("frame, levels, table and picture of the blend do not match")
         if frame.strides[1:] != (3, 1):
             frame = np.ascontiguousarray(frame)
         function(
