@@ -40,7 +40,7 @@ README = ROOT / "README.md"
 COSTS = ROOT / "docs" / "costs.md"
 BEGIN, END = "<!-- costs: begin -->", "<!-- costs: end -->"
 EMULATED = ("instructions",)
-"""Without an emulator the reference of these stays as it is."""
+"""Without an emulator their reference is not changed."""
 SUMMARY = (
     "resnet18",
     "resnet50",

@@ -20,7 +20,7 @@ Found = tuple[Array, Array, Array]
 
 
 def yolox(photo: Array, session: Any) -> Found:
-    """Megvii's `demo/ONNXRuntime`: BGR as it is, grey bars at the right and below."""
+    """Megvii's `demo/ONNXRuntime`: BGR 0…255, grey bars at the right and below."""
     padded, ratio = _into_corner(photo, _size(session), 114)
     rows = _run(session, padded.astype(np.float32))[0][0].copy()
     at = 0
@@ -78,7 +78,7 @@ def _ultraface_priors(raw: Array, size: tuple[int, int]) -> Array:
 
 
 def yunet(photo: Array, session: Any) -> Found:
-    """OpenCV's `FaceDetectorYN`: BGR as it is; the score is the root of class times objectness."""
+    """OpenCV's `FaceDetectorYN`: BGR 0…255; the score is the root of class times objectness."""
     padded, ratio = _into_corner(photo, _size(session), 0)
     names = [output.name for output in session.get_outputs()]
     found = dict(zip(names, _run(session, padded.astype(np.float32)), strict=True))

@@ -1,4 +1,4 @@
-"""How long a graft takes and how much memory: `fastcam export` of a file in a process of its own.
+"""Time and memory of a graft: `fastcam export` of a file in its own process.
 
     python -m benchmarks.graft --check
 

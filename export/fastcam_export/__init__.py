@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["GraftError", "LoadError", "Options", "Tap", "export", "graft"]
 
 _LATER = {"Tap": "analysis.taps", "export": "api", "graft": "api"}
-"""What needs onnx, imported when it is first asked for: the help of the commands works without."""
+"""Names that need onnx, imported on first use: the help of the commands works without onnx."""
 
 
 def __getattr__(name: str) -> Any:

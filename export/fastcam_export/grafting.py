@@ -55,7 +55,7 @@ class Grafted:
 def graft_branch(source: Source, options: Options) -> Grafted:
     """Append the saliency branch to the source's protobuf.
 
-    The network's own nodes, inputs and outputs stay as they are; `source.proto` is extended in place.
+    The network's own nodes, inputs and outputs do not change; `source.proto` is extended in place.
 
     Raises:
         GraftError: See `plan`; or an output's name is taken, or a class map cannot be derived.
@@ -125,7 +125,7 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
 
 
 def _add_pixels(branch: Branch, combined: ir.Value, map_size: MapSize, kind: str) -> None:
-    """The combined map as bytes or as an overlay layer, in an output of its own."""
+    """Add an output with the combined map as bytes or as an overlay layer."""
     height, width = map_size.size
     if kind == "uint8":
         value = branch.call(byte_map(opset=branch.opset), combined, name="map/uint8")

@@ -70,7 +70,7 @@ def describe_scores(shape: Sequence[int | None] | None, scores_are: str, *, numb
     """`logits` or `probabilities`, as `scores_are` says, or what there is instead of a score per class.
 
     Args:
-        shape: That of one picture's scores; None where nothing is known of it.
+        shape: The shape of one picture's scores; None if unknown.
         scores_are: For class scores.
         numbers: Whether the elements are floating-point numbers.
     """
@@ -168,10 +168,10 @@ def _by_part(text: str, labels: Sequence[str]) -> int:
 
 
 def one_for_each(classes: Sequence[int | str] | int | str | None, count: int) -> list[int | str | None]:
-    """One class for each of `count` frames, of those asked for: one for each, one for all, or None.
+    """One class for each of `count` frames, from one per frame, one for all, or None.
 
     Raises:
-        FastcamError: There is another number of classes than of frames.
+        FastcamError: The numbers of classes and frames differ.
     """
     if classes is None or isinstance(classes, int | np.integer | str):
         return [classes] * count

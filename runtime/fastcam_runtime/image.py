@@ -101,10 +101,10 @@ def check_frame(frame: Image, channels: int | None = None) -> Image:
     """The frame as H×W or H×W×3 or H×W×4 uint8; anything else is refused.
 
     Args:
-        frame: What a caller gave.
-        channels: For a network whose channels are no colours: only H×W×C with so many of them, or H×W for 1.
+        frame: The caller's frame.
+        channels: For a network whose channels are not colours: only H×W×C with this C, or H×W for 1.
     """
-    if frame is None:  # what cv2.imread answers
+    if frame is None:  # cv2.imread returns this for a missing file
         raise SourceError("no picture: was the path right?")
     if isinstance(frame, list | tuple) or (isinstance(frame, np.ndarray) and frame.ndim == 4):
         raise SourceError(f"one frame is needed, not {len(frame)}: Explainer.batch takes several")

@@ -25,14 +25,14 @@ less, and attention at 1024×1024 has 256."""
 LEAST_ELEMENTS = 1 << 24
 """Elements that one tensor may always have: class scores and constants do not grow with the picture."""
 MAX_ELEMENTS = 1 << 30
-"""Elements that no tensor may exceed: 4 GB as float32."""
+"""Most elements of any tensor: 4 GB as float32."""
 RUN_BYTES_PER_PIXEL = 2_048
-"""Memory that one run may take for each pixel of its input, next to the weights: ResNet-50 takes 700."""
+"""Memory limit of one run per pixel of its input, besides the weights: ResNet-50 takes 700."""
 LEAST_RUN_BYTES = 1_500_000_000
-"""Memory that one run may always take: five times what the largest image classifiers take at 224×224."""
+"""Memory that one run may always take: five times that of the largest image classifiers at 224×224."""
 LOOP_SECONDS = 10.0
-"""Time for one run of a network with a Loop, which the file may ask to go on for ever. The loops of detectors
-take milliseconds. A network without one ends by itself: its tensors have limits."""
+"""Time limit for one run of a network with a Loop, which may be endless. The loops of detectors
+take milliseconds. A network without a Loop always ends: its tensors have limits."""
 MAX_DIMENSION = 1 << 31
 """A dimension of a tap or a weight: kernels count elements with 32 bits."""
 MAX_RANK = 16

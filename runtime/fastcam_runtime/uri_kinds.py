@@ -33,7 +33,7 @@ class UriKind(Generic[OptionsT, OpenedT]):
 
 
 def local_path(text: str | Path) -> Path:
-    """The path that a user typed, with `~` as the home folder; `~name` stays where nobody has that name."""
+    """The path that a user typed, with `~` as the home folder; `~name` stays if there is no such user."""
     return Path(os.path.expanduser(text))
 
 

@@ -31,7 +31,7 @@ class Candidate:
     depth: int
     """The number of convolutions before it. At 0 it is the picture itself, perhaps quantised or scaled."""
     convolved: bool
-    """Whether a convolution follows. If not, a pooled tensor belongs to the head and is no scale."""
+    """Whether a convolution follows. If not, a pooled tensor belongs to the head and is not a scale."""
 
     @property
     def name(self) -> str:

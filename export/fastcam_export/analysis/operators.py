@@ -47,7 +47,7 @@ class Operator:
     pools: bool = False
     """Each element of the result summarises a window of the first input, channel by channel."""
     strides: bool = False
-    """It slides a window over an N×C×H×W input, with strides of its own."""
+    """It slides a window over an N×C×H×W input, with its own strides."""
     convolution: bool = False
     integer: bool = False
     """It computes integers from integers."""

@@ -44,11 +44,11 @@ class Plan:
     notes: tuple[str, ...] = ()
     """Notes for the user about this network."""
     detector: Detector | NoHeadError | None = None
-    """The detector's head; or the reason why none was recognised; None for a network that is no detector."""
+    """The detector's head; or the reason why none was recognised; None for a network that cannot be one."""
 
     @property
     def has_classes(self) -> bool:
-        """Whether the scores are numbers, one per class. True where nothing is known of their shape."""
+        """Whether the scores are numbers, one per class. True if their shape is unknown."""
         shape = self.scores_shape
         return not holds_no_numbers(self.ends.scores) and (shape is None or are_class_scores(shape))
 

@@ -17,7 +17,7 @@ from .targets import TARGETS
 
 
 def retarget(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
-    """The same model with a branch for a target; the network's own nodes stay as they are.
+    """The same model with a branch for a target; the network's own nodes do not change.
 
     Args:
         proto: A grafted model without functions.

@@ -57,7 +57,7 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 _ULTRAFACE_PRIORS = ((10, 16, 24), (32, 48), (64, 96), (128, 192, 256))
-"""Sides in pixels of the square priors of each stride, whatever the size of the input."""
+"""Sides in pixels of the square priors of each stride, for any input size."""
 
 
 def _is_ultraface(head: Head) -> bool:

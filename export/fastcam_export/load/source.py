@@ -23,7 +23,7 @@ class Source:
     notes: tuple[str, ...] = ()
     """Notes for the user: what loading changed."""
     untouched: onnx.ModelProto | None = None
-    """A model in memory as it was before loading changed it; None where nothing was changed."""
+    """The original of a model in memory that loading changed; None if nothing was changed."""
 
     @property
     def original(self) -> Path | onnx.ModelProto:

@@ -260,5 +260,5 @@ def _drop_stale_shapes(graph: onnx.GraphProto) -> None:
 
 
 def _sizes(value: onnx.ValueInfoProto) -> list[int]:
-    """The dimensions, 0 for those that are free; empty where nothing is known."""
+    """The dimensions, 0 for free ones; empty if unknown."""
     return [max(dim.dim_value, 0) for dim in value.type.tensor_type.shape.dim]

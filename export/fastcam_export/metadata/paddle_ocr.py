@@ -17,7 +17,7 @@ _SINGLE = 0.9
 
 
 def read(file: ModelFile) -> Clue | None:
-    """Of a recogniser: BGR, −1…1, the line at the left; its characters are no classes. Of others: labels."""
+    """Recogniser: BGR, −1…1, the line at the left; its characters are not classes. Others: labels."""
     if is_recogniser(file.metadata):
         preprocess = Preprocess("BGR", (127.5,) * 3, (127.5,) * 3, placement="corner")
         return Clue(WHERE, preprocess, "letterbox")

@@ -61,12 +61,12 @@ def fit_channels(preprocess: Preprocess, channels: int) -> Preprocess:
 
 
 def unstated(channels: int) -> GraftError:
-    """What to say of an input of 2 or 4 channels that nobody describes: nothing can be assumed of it."""
+    """The error for an input of 2 or 4 channels without a stated preprocessing: there is no default."""
     return GraftError(f"nothing says what the {channels} channels of the image input are{_stating(channels)}")
 
 
 def _stating(channels: int) -> str:
-    """How to state the preprocessing of an input that is neither gray nor colour."""
+    """How to state the preprocessing of an input that is neither grey nor colour."""
     if channels in (1, 3):
         return ""
     if channels > MOST_CHANNELS:

@@ -12,7 +12,7 @@ For each value the first source that states it wins:
     ONNX               Image.BitmapPixelFormat, Image.NominalPixelRange                  preprocess
     the graph          leading Sub, Div, Mul, Add, BatchNormalization; a uint8 input     preprocess
     a detector's head  the family that its outputs show                                  all three
-    nobody             ImageNet's preprocessing, stretch, no labels; said to be assumed
+    none of these      ImageNet's preprocessing, stretch, no labels; marked as assumed
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def _fold(source: Source, folder: Path) -> Path:
     options.log_severity_level = 4  # failures are raised
     try:
         ort.InferenceSession(str(plain), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises a family of its own, without a public base class
+    except Exception as error:  # onnxruntime's errors have no public base class
         raise GraftError(f"{source.name}: onnxruntime cannot run it: {first_line(error)}") from error
     return folded
 

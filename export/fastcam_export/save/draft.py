@@ -183,7 +183,7 @@ def _refuse_other(target: Path, labels: Any) -> None:
 
 
 def _is_grafted(path: Path) -> bool:
-    """Whether a file is an earlier export, whatever its name."""
+    """Whether a file is an earlier export, with any name."""
     try:
         return METADATA_KEY in summarize_file(path).metadata
     except ModelError:

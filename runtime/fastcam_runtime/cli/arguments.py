@@ -32,7 +32,7 @@ def parse(parser: Parser, commands: Mapping[str, Parser], argv: Sequence[str]) -
 
     Raises:
         FastcamError: The command line is wrong. For an unknown option the message names the closest one.
-        SystemExit: Help was asked for.
+        SystemExit: Help was requested.
     """
     command = commands.get(argv[0]) if argv else None
     if command is None:

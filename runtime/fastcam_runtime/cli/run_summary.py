@@ -14,7 +14,7 @@ from .output_paths import write_json
 
 
 def tell_run(args: argparse.Namespace, report: RunReport, *, whole: bool) -> None:
-    """Write the figures if a file was asked for, and print them.
+    """Write the figures if a file was named, and print them.
 
     Args:
         args: The options.

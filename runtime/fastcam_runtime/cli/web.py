@@ -54,7 +54,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the site, and serve it if asked for."""
+    """Write the site, and serve it if requested."""
     if args.folder is None and not args.serve:
         raise FastcamError("give a folder for the site, or --serve; see fastcam web --help")
     certificate = chosen_certificate(args) if args.serve or args.cert or args.key else None

@@ -101,7 +101,7 @@ class ImageFiles(OrderedSource):
 
 
 def _decode(path: Path, alpha: bool) -> Image | None:
-    """The image in a file, with its opacity if that is asked for and there; None if it cannot be decoded.
+    """The image in a file, with its opacity if requested and present; None if it cannot be decoded.
 
     Raises:
         OSError: The file cannot be read.

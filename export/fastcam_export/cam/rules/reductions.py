@@ -96,7 +96,7 @@ def _axes(at: Site) -> list[int]:
 
 
 def _kept(at: Site, value: ir.Value, axes: Sequence[int]) -> ir.Value:
-    """A reduced value with its reduced axes as 1, whatever `keepdims` is."""
+    """A reduced value with its reduced axes as 1, for either `keepdims`."""
     if at.node.attributes.get_int("keepdims", 1):
         return value
     return at.op.Unsqueeze(value, sorted(axes))

@@ -18,9 +18,9 @@ from .http_request import Refusal, Request
 logger = logging.getLogger(__name__)
 
 SHORTEST_SAFE = 16
-"""Characters of a token that nobody guesses."""
+"""Characters of a token that cannot be guessed."""
 _LOCAL_SUFFIXES = (".local", ".lan", ".internal", ".home.arpa")
-"""Domains of local networks; nobody can register them on the Internet."""
+"""Domains of local networks, which cannot be registered on the Internet."""
 
 
 class Access:

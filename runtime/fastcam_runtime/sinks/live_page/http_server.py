@@ -32,7 +32,7 @@ _TLS_HANDSHAKE = b"\x16"
 _PIECE = 1 << 16
 _DRAIN_SECONDS = 0.5
 _DRAIN_BYTES = 65536
-"""Limits on what is still read from a refused client, in total."""
+"""Limits on the data that is still read from a refused client, in total."""
 
 Answer = Callable[[Request, socket.socket], None]
 """Answers a request on its connection; raises `Refusal` to send an error."""
