@@ -1,4 +1,4 @@
-"""Our aarch64 wheel on an emulated board with the real aarch64 packages: the same maps as here."""
+"""Our aarch64 wheel on an emulated board with the real aarch64 packages: the same maps as on this machine."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ numpy.save(out, maps)
 
 
 def on_board(*words: str) -> str:
-    """What a command prints there; once more where the emulator itself crashed."""
+    """What a command prints there; tried again if the emulator itself crashed."""
     for attempt in (1, 2):
         done = subprocess.run([BOARD, *words], capture_output=True, text=True, timeout=600)
         if done.returncode == 0:
