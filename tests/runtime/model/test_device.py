@@ -24,7 +24,9 @@ def test_the_device_is_compared() -> None:
     assert refusal.startswith(f"prepared for {ELSEWHERE}, this is {preparation.here()}; make it again on ")
 
 
-@pytest.mark.parametrize(("content", "why"), [(None, "fastcam_ops.so is missing"), (b"junk", "does not load them: ")])
+@pytest.mark.parametrize(
+    ("content", "why"), [(None, "fastcam_ops.so is missing"), (b"junk", "does not load them: ")]
+)
 def test_without_kernels_that_is_the_reason(
     content: bytes | None, why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
