@@ -39,6 +39,36 @@ def test_upsampling_keeps_its_pixels_where_they_were(
     np.testing.assert_array_equal(run(graft(model), input=x)["logits"], run(model, input=x)["logits"])
 
 
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_resize_with_sizes_and_empty_scales_is_upgraded(constant: bool) -> None:
+    """As exporters wrote it in opsets 11 and 12; from 13 on only one of the two may be there."""
+    model = small_cnn(opset=11)
+    c3 = next(node for node in model.graph.node if node.output[0] == "c3")
+    c3.input[0] = "large"
+    where = list(model.graph.node).index(c3)
+    resize = helper.make_node("Resize", ["a2", "none", "none", "sizes"], ["large"], mode="nearest")
+    model.graph.node.insert(where, resize)
+    shape = run(model_until(model, "a2"), input=(x := picture(1, 3, 64, 64)))["a2"].shape
+    add_weights(model, sizes=np.array([*shape[:2], 2 * shape[2], 2 * shape[3]], np.int64))
+    if constant:
+        empty = helper.make_tensor("none", TensorProto.FLOAT, [0], [])
+        model.graph.node.insert(where, helper.make_node("Constant", [], ["none"], value=empty))
+    else:
+        add_weights(model, none=np.zeros(0, np.float32))
+    np.testing.assert_array_equal(run(graft(model), input=x)["logits"], run(model, input=x)["logits"])
+
+
+def model_until(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """The first nodes of a model, with the tensor `name` as its only output."""
+    part = onnx.ModelProto()
+    part.CopyFrom(model)
+    del part.graph.output[:]
+    part.graph.output.append(onnx.ValueInfoProto(name=name))
+    last = next(k for k, node in enumerate(part.graph.node) if name in node.output)
+    del part.graph.node[last + 1 :]
+    return part
+
+
 @pytest.mark.parametrize("kind", ["path", "bytes", "model"])
 @pytest.mark.parametrize("verb", ["graft", "export"])
 def test_an_upgrade_that_changes_the_network_is_found(
