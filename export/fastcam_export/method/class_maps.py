@@ -77,9 +77,8 @@ def class_activation(
 def _refuse_without_classes(found: Plan) -> None:
     if not found.has_classes:
         shape = "×".join("?" if size is None else str(size) for size in found.scores_shape or ())
-        raise GraftError(
-            f"no class map: '{found.ends.scores.name}' is one for each of {shape}, not one score per class"
-        )
+        name = found.ends.scores.name
+        raise GraftError(f"no class map: '{name}' has a value for each of {shape}, not one score per class")
 
 
 def class_products(

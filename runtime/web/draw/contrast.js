@@ -10,7 +10,7 @@ import { roundHalfEven } from "../image/geometry.js";
 
 const LOW = 0.5, HIGH = 0.995;
 /** Pixels that the percentiles are taken over, at most: larger maps are sampled on a regular grid. */
-const SAMPLES = 2 ** 14;
+const SAMPLES = 2 ** 12;
 /** Weight of the new frame in the limits: in a video, the brightness must not flicker. */
 const FOLLOW = 0.2;
 

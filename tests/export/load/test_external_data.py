@@ -161,7 +161,8 @@ def test_weights_outside_the_model_s_folder(
     further = {"run": ["test://?frames=1", "null://"]}.get(command, [])
     assert main([command, str(path), *further]) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"fastcam: error: {path} keeps weights in '{location}', which is outside")
+    assert said.startswith(f"fastcam: error: {path} keeps weights in '{location[:40]}")  # a long path is cut
+    assert "which is outside" in said
     assert said.count("\n") == 1
     assert sorted(folder.iterdir()) == before
 
