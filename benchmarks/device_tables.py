@@ -24,7 +24,7 @@ WASM = """\
 | MobileNetV2 | 39 ms | +7.2 % |
 | EfficientNet-Lite0, int8 | 77 ms | +10 % |
 | MobileNetV2, int8 | 77 ms | +12 % |"""
-"""Measured once in Chromium with `fastcam bench --web`; there are no compiled kernels in a browser."""
+"""Measured once in Chromium, with the files of 0.1.0; there are no compiled kernels in a browser."""
 
 
 def int8_table(result: Result) -> str:
@@ -81,6 +81,7 @@ def browser_table() -> str:
     """Browsers."""
     said = paragraph(
         "In a browser the standard form runs: WebAssembly loads no compiled kernels. int8 is slower than "
-        "float32 there. Chromium, `fastcam bench --web`, on the same kind of processor."
+        "float32 there. Measured once in Chromium with the files of 0.1.0; `fastcam bench --web` measures "
+        "yours."
     )
     return f"{said}\n\n{WASM}"
