@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from ..live.controls import Controls
+if TYPE_CHECKING:  # `start_quietly` comes before all other imports
+    from ..live.controls import Controls
 
 CLEANUPS: list[Callable[[], None]] = []
 """What `end_at_once` does first: it removes temporary folders."""
