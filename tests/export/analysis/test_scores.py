@@ -80,7 +80,7 @@ def test_a_sequence_has_no_label_and_no_class_map(tmp_path: Path) -> None:
     assert found.scores_shape == (None,)
     result = Explainer(target)(np.zeros((32, 64, 3), np.uint8))
     assert (result.label, result.score, result.index) == ("", None, None)
-    with pytest.raises(GraftError, match="no class map: 'logits' is one for each of \\?, not one score per"):
+    with pytest.raises(GraftError, match="no class map: 'logits' has a value for each of \\?, not"):
         export(sequence("32,width"), target, input_shape=(1, 3, 32, 64), outputs="cam")
 
 

@@ -17,12 +17,12 @@ NATIVE = ROOT / "runtime/fastcam_runtime/native"
 GCC, OBJDUMP = "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump"
 HOT = {
     "kernels_generic.c": {
-        "smoe_columns.h": ("gather", "settle", "fold_once"),
+        "smoe_columns.h": ("gather", "renormalize", "fold_once"),
         "smoe_scale.h": ("finish_columns",),
         "combine_scales.h": ("stretch_evenly", "add_parts"),
         "gauss_normalize.h": ("gauss_normalize",),
+        "blend_rows.h": ("blend_bytes",),
     },
-    "blend_levels.c": {"blend_levels.c": ("blend_block",)},
 }
 """Source, and the functions whose loops are to be vectors. Where `lanes.h` reads bytes in NEON's terms, and
 for the table of colours, there is nothing for the compiler to find."""
