@@ -78,6 +78,7 @@ def room_of(name: str) -> str:
     return parts[1] if inside and len(parts) > 1 else ""
 
 
+@pytest.mark.slow
 def test_no_import_cycles() -> None:
     graph = {name: imported_by(name, at_start=True) & set(MODULES) - {name} for name in MODULES}
     try:

@@ -43,6 +43,7 @@ def lives(pid: int) -> bool:
     return state.rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are looked up in /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_children_and_their_children_end_with_the_benchmark(number: signal.Signals) -> None:
@@ -66,6 +67,7 @@ def test_children_and_their_children_end_with_the_benchmark(number: signal.Signa
     until(lambda: not lives(child) and not lives(grandchild))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_memory_is_that_of_the_whole_family() -> None:
     """Two processes of 60 MB each, at the same time."""
@@ -98,6 +100,7 @@ def test_every_part_has_a_usual_time_and_quick_options() -> None:
     assert sum(quick for _, quick in bench.MINUTES.values()) < 10
 
 
+@pytest.mark.slow
 def test_parts_are_told_with_time_and_memory(capfd: pytest.CaptureFixture[str]) -> None:
     broken = bench.run_parts({"overhead": ["--help"], "loop": ["--nonsense"]}, quick=True)
     assert broken == ["loop"]

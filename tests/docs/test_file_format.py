@@ -70,6 +70,7 @@ def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -114,6 +115,7 @@ def test_real_detectors_are_as_described(name: str, tmp_path: Path) -> None:
     assert found["detector"]["why"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -35,6 +35,7 @@ def of_channels(channels: int, layout: str = "NCHW") -> tuple[onnx.ModelProto, n
     return network(body, inputs=inputs, output="float[1,5] logits", w=weights, h=HEAD), weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("channels", "order"), [(2, "AS_IS"), (4, "AS_IS"), (4, "RGBA"), (4, "BGRA")])
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 def test_two_and_four_channels_with_a_stated_preprocessing(

@@ -55,6 +55,7 @@ def test_the_combined_map_follows_the_formulas(normalize: str, inline: bool) -> 
     np.testing.assert_allclose(result["saliency_map"], expected, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opset", [13, 17, 18, 21])
 @pytest.mark.parametrize("inputs", ["float[N,3,H,W] input", "float[N,3,96,64] input"])
 def test_free_dimensions_stay_free(inputs: str, opset: int) -> None:
@@ -79,6 +80,7 @@ def test_each_image_of_a_batch_is_normalised_alone() -> None:
         np.testing.assert_allclose(together[i], alone[0], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_original_outputs_are_bit_equal(seed: int) -> None:
     model = residual_net()
@@ -116,6 +118,7 @@ def test_scale_outputs_are_the_normalised_maps_at_their_own_size() -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("weights", "expected"), [("equal", [1, 1, 1]), ("linear", [1, 2, 3]), ([0, 5, 1], [0, 5, 1])]
 )
@@ -170,6 +173,7 @@ def test_labels_must_fit_the_classes() -> None:
         graft(small_cnn(classes=1), labels=["dog", "cat"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["[N,1,10]", "[N,1,1,10]", "[N,10,1,1]"])
 def test_classes_are_counted_along_any_axis(shape: str) -> None:
     model = small_cnn()

@@ -33,6 +33,7 @@ def test_an_output_may_be_text() -> None:
         check(model.SerializeToString(), damaged.SerializeToString(), metadata_of(grafted))
 
 
+@pytest.mark.slow
 def test_a_sequence_on_the_way_is_no_tap() -> None:
     """A tensor that is split and concatenated again is the same, and so are the maps."""
     model, x = small_cnn(), picture(1, 3, 64, 64)
@@ -62,6 +63,7 @@ def test_a_further_input_of_any_type(hidden: bool, kind: str) -> None:
         np.testing.assert_array_equal(after[name], values, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [False, True])
 def test_inputs_that_share_their_free_dimensions(hidden: bool) -> None:
     """A colour picture and its depth have the same free size."""
@@ -77,6 +79,7 @@ def test_inputs_that_share_their_free_dimensions(hidden: bool) -> None:
     assert grafted["saliency_map"].shape == (2, 48, 80)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("end", "kind"),
     [

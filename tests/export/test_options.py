@@ -26,6 +26,7 @@ def exported(tmp_path: Path, *argv: str, inputs: str = "float[1,3,64,64] input")
     return main(["export", str(source), str(target), *argv]), target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["1,2,4", "1, 2, 4", [1, 2, 4], np.array([1, 2, 4])])
 def test_weights_may_be_text(weights: Any) -> None:
     assert [tap.weight for tap in metadata_of(graft(small_cnn(), weights=weights)).taps] == [1, 2, 4]
@@ -206,6 +207,7 @@ def test_an_example_makes_no_model_of_something_else() -> None:
         graft(5, example=np.zeros((1, 3, 64, 64)))
 
 
+@pytest.mark.slow
 def test_a_class_map_that_nobody_asked_for_is_noted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -241,6 +243,7 @@ def test_a_statistic_that_did_poorly_is_noted_where_it_is_used(statistic: str) -
     assert not any("worse maps" in note for note in Options(statistic=statistic, outputs="cam").notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("inputs", "scales"),
     [

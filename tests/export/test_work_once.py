@@ -54,6 +54,7 @@ def test_every_analysis_runs_once(taps: str, size: str) -> None:
     assert counts == {function.__name__: 1 for function in ANALYSES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["float[1,3,64,64] input", "float[N,3,H,W] input"])
 def test_shapes_are_inferred_once_for_the_network_and_once_for_the_head(size: str) -> None:
     model = small_cnn(size)

@@ -26,6 +26,7 @@ entry()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["onnxruntime", "cv2", "fastcam_runtime.explainer"])
 def test_ctrl_c_during_imports(module: str, tmp_path: Path) -> None:
     with started("-c", INTERRUPTED, module, tmp_path / "none.onnx") as process:
@@ -33,6 +34,7 @@ def test_ctrl_c_during_imports(module: str, tmp_path: Path) -> None:
     assert (process.returncode, out, errors) == (-signal.SIGINT, "", "")
 
 
+@pytest.mark.slow
 def test_a_program_that_imports_the_package_keeps_its_ctrl_c() -> None:
     program = "import signal, fastcam_runtime; print(signal.getsignal(2) is signal.default_int_handler)"
     with started("-c", program) as process:

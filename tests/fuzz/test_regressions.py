@@ -16,6 +16,7 @@ from support.processes import fastcam
 from fuzz.regressions import REGRESSIONS, endless_loop
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["export", "inspect"])
 @pytest.mark.parametrize("name", REGRESSIONS)
 def test_a_hostile_model(
@@ -39,6 +40,7 @@ def test_a_hostile_model(
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [["run", "test://?frames=2", "null://"], ["bench", "--rounds", "6"]],

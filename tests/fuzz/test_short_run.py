@@ -33,6 +33,7 @@ CORPORA: dict[str, tuple[Callable[[], Sequence[bytes]], Mutation, int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CORPORA)
 def test_a_target(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """For any input, only errors that a user may see are raised."""

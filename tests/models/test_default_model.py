@@ -123,6 +123,7 @@ def test_batch_is_free(session: ort.InferenceSession) -> None:
     np.testing.assert_allclose(together, alone, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_clip_is_a_cat_and_then_an_espresso(session: ort.InferenceSession) -> None:
     clip = TestClip()
     seen = {"chelsea.jpg": set(), "coffee.jpg": set()}

@@ -31,6 +31,7 @@ def hits(explain: Explainer) -> int:
     return sum(explain(cv2.imread(str(photo))).index == int(photo.name.split("_")[0]) for photo in photos)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "preprocess", "least"),
     [("mobilenet_v2.onnx", contract.PREPROCESS["imagenet"], 20), ("squeezenet1_1-fp16.onnx", CAFFE, 17)],
@@ -41,6 +42,7 @@ def test_photos_are_recognised(folder: Path, name: str, preprocess: contract.Pre
     assert hits(explain) >= least
 
 
+@pytest.mark.slow
 def test_dog_and_cat_are_where_they_are(folder: Path) -> None:
     """The dog sits in the upper half of the picture, the cat in the lower one."""
     labels = shared("imagenet_labels.txt").read_text().splitlines()

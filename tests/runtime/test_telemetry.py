@@ -47,6 +47,7 @@ def test_the_recorder_sees_a_foreign_address() -> None:
     assert len(outside(lines)) == 2
 
 
+@pytest.mark.slow
 def test_what_the_user_set_is_kept() -> None:
     program = "import os, fastcam_runtime; print(os.environ['ORT_DISABLE_TELEMETRY'])"
     for given, kept in ({}, "1"), ({"ORT_DISABLE_TELEMETRY": "0"}, "0"):
@@ -55,6 +56,7 @@ def test_what_the_user_set_is_kept() -> None:
         assert done.stdout.strip() == kept, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["fastcam_runtime", "fastcam_export", "fastcam_runtime.cli.main"])
 def test_the_variable_is_set_before_onnxruntime_is_imported(package: str) -> None:
     program = f"""

@@ -54,6 +54,7 @@ def lines(capsys: pytest.CaptureFixture[str], *files: Path) -> list[str]:
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "told"),
     [

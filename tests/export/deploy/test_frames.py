@@ -58,6 +58,7 @@ def test_frame_gives_what_the_runtime_prepares(
         np.testing.assert_allclose(found[name], same[name], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("placement", ["centre", "corner"])
 def test_letterbox_bars_of_a_given_gray(placement: str, tmp_path: Path) -> None:
     picture = frame(64, 32)

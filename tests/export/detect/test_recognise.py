@@ -95,6 +95,7 @@ def yolox(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_an_export_describes_the_head_and_feeds_it_as_its_family(yolox: Path, tmp_path: Path) -> None:
     metadata = export(yolox, tmp_path / "out.onnx", labels=["red", "green", "blue"]).metadata
     assert metadata.detector is not None

@@ -48,6 +48,7 @@ def _evaluate(path: Path, photos: Path, **more: object) -> Evaluation:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 def test_a_map_of_what_the_network_counts_beats_all_controls(
     tmp_path: Path, photos: Path, layout: str
@@ -133,6 +134,7 @@ def test_a_plain_network_is_grafted_first(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model.onnx", "photos"]
 
 
+@pytest.mark.slow
 def test_control_c_prints_what_is_done_so_far(
     tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +172,7 @@ def test_mistakes_are_told_in_one_line(
     assert complaint in error
 
 
+@pytest.mark.slow
 def test_pictures_that_cannot_be_read_are_named_and_left_out(tmp_path: Path, photos: Path) -> None:
     (photos / "5.png").write_bytes(b"no picture")
     found = _evaluate(_save(make_graft(), tmp_path), photos, sanity=False)

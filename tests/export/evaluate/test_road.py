@@ -64,6 +64,7 @@ def test_known_pixels_stay_and_a_flat_picture_is_restored() -> None:
     assert impute(flat, missing, steps=400) == pytest.approx(flat, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("torchvision")  # the package imports it
 def test_the_package_grad_cam_imputes_the_same() -> None:
     torch = pytest.importorskip("torch")

@@ -23,6 +23,7 @@ def _changed(share: float) -> list[str]:
     return changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "expected"),
     [("classifier", {"w4"}), ("last quarter", {"w4"}), ("last half", {"w3", "w4"}), ("all", set(WEIGHTS))],

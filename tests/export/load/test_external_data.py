@@ -27,6 +27,7 @@ def keep_outside(tensor: TensorProto, file: Path, **entries: str) -> None:
             tensor.external_data.add(key=key, value=value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relative", [False, True])
 def test_external_weights_and_a_hidden_shape(
     relative: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -89,6 +90,7 @@ def with_branch() -> onnx.ModelProto:
     return model
 
 
+@pytest.mark.slow
 def test_external_weights_inside_a_branch(tmp_path: Path) -> None:
     model = with_branch()
     expected = [run(graft(model), input=np.full((1, 3, 64, 64), v, np.float32)) for v in (1, 3)]
@@ -141,6 +143,7 @@ def test_external_weights_that_do_not_say_where(
     assert capsys.readouterr() == ("", f"fastcam: error: {message}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["above", "absolute", "link"])
 @pytest.mark.parametrize("command", ["export", "inspect", "run", "bench"])
 def test_weights_outside_the_model_s_folder(
@@ -167,6 +170,7 @@ def test_weights_outside_the_model_s_folder(
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["export", "inspect", "run", "bench"])
 @pytest.mark.parametrize("key", ["offset", "length"])
 def test_a_place_below_zero(

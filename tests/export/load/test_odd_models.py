@@ -39,6 +39,7 @@ def test_a_function_of_another_opset_version_with_the_same_operators() -> None:
         np.testing.assert_array_equal(grafted[name], values, err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_negative_dimension_is_free() -> None:
     model, x = small_cnn("float[N,3,64,64] input"), picture(2, 3, 64, 64)
     expected = run(graft(model, outputs=EVERYTHING), input=x)

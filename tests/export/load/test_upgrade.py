@@ -69,6 +69,7 @@ def model_until(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
     return part
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["path", "bytes", "model"])
 @pytest.mark.parametrize("verb", ["graft", "export"])
 def test_an_upgrade_that_changes_the_network_is_found(

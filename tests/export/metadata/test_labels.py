@@ -18,6 +18,7 @@ from support.running import metadata_of
 LABELS = tuple("abcdefghij")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [str, Path])
 @pytest.mark.parametrize("text", ["\n".join(LABELS), json.dumps(LABELS)])
 def test_labels_may_be_a_file(text: str, kind: type, tmp_path: Path) -> None:
@@ -53,6 +54,7 @@ def test_a_files_own_names_that_are_none(names: str, tmp_path: Path) -> None:
         graft(small_cnn(), labels=path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "labels", [list(LABELS), np.array(LABELS), dict(enumerate(LABELS)), dict(reversed([*enumerate(LABELS)]))]
 )

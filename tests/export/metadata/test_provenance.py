@@ -61,6 +61,7 @@ def test_ultralytics_classifier() -> None:
     assert found.provenance.labels == found.provenance.resize == found.provenance.preprocess
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("imgsz", "size"), [("[96, 128]", (96, 128)), ("320", (320, 320)), ("big", (224, 224))]
 )
@@ -79,6 +80,7 @@ def test_ultralytics_size_where_the_network_leaves_it_free(
     assert f"frames are resized to {size[0]}×{size[1]}, {where}; set another" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -121,6 +123,7 @@ def test_model_api() -> None:
     assert found.provenance.preprocess == "from Model API's 'model_info' keys"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "preprocess"),
     [
@@ -191,6 +194,7 @@ def test_timm_beside_the_model(tmp_path: Path) -> None:
     assert exported.resize == "crop"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pixels", "limits", "expected"),
     [
@@ -245,6 +249,7 @@ def per_channel(*values: float) -> np.ndarray:
     return np.array(values, np.float32).reshape(1, 3, 1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "constants", "expected"),
     [

@@ -81,6 +81,7 @@ WORDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "words"), WORDS.items(), ids=str)
 def test_the_file_says_what_was_left_out(
     share: float | tuple[float, ...],
@@ -115,6 +116,7 @@ def test_what_is_no_share_is_refused(share: Any) -> None:
         graft(small_cnn(), channel_share=share)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [np.float32(0.5), np.array([0.5, 0.5, 0.5]), [0.5, 0.5, np.float64(0.5)]])
 def test_numbers_of_any_kind_are_shares(share: Any) -> None:
     assert metadata_of(graft(small_cnn(), channel_share=share)) == metadata_of(

@@ -105,6 +105,7 @@ def test_one_image_for_any_number_of_classes(method: str, epsilon: float, shape:
             np.testing.assert_allclose(together[name][i], alone[name][0], atol=1e-6, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", ["1", "2", "N"])
 def test_several_classes_in_one_call_are_those_of_several_calls(batch: str, tmp_path: Path) -> None:
     path = tmp_path / "grafted.onnx"
@@ -118,6 +119,7 @@ def test_several_classes_in_one_call_are_those_of_several_calls(batch: str, tmp_
             np.testing.assert_allclose(explanation.maps[name], expected, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outputs", [["cam"], ["fastcam"], ["nonclass"]])
 def test_only_what_is_asked_for_is_added(outputs: list[str]) -> None:
     grafted = graft(small_cnn(), outputs=outputs)
@@ -183,6 +185,7 @@ def test_a_head_whose_shapes_are_hidden_from_inference(picture: str) -> None:
         np.testing.assert_allclose(run(hidden, x, *classes)["saliency_cam"], expected, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", ["2,3,64,64", "N,3,64,64"])
 def test_hidden_shapes_that_are_not_what_they_look_like(picture: str) -> None:
     """A pool and a linear layer, but each class uses only one half of the channels: it has no row of its own
@@ -243,6 +246,7 @@ def test_a_head_with_an_unknown_operator_names_it_and_what_still_works() -> None
     assert graft(model, outputs=["saliency_map"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "shape"),
     [

@@ -48,6 +48,7 @@ def test_upsample_is_what_torch_does(size: tuple[int, int], size_to: tuple[int, 
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(lengths, lengths, st.floats(0.01, 10)), min_size=1, max_size=5),

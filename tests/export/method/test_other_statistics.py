@@ -69,6 +69,7 @@ def signed(draw: st.DrawFn) -> np.ndarray:
     return x.astype(np.float32)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(x=signed())
 @pytest.mark.parametrize("name", RECTIFIED)
@@ -87,6 +88,7 @@ def test_lognormal_entropy(x: np.ndarray) -> None:
     assert (np.abs(found - expected)[resolved] <= 1e-5 * max(float(np.ptp(expected)), 2.0)).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(x=signed())
 @pytest.mark.parametrize("name", ["truncnormal_mean", "truncnormal_std"])

@@ -96,6 +96,7 @@ def test_smoe_of_bounded_activations_is_the_formula(x: np.ndarray, bound: float)
     assert_smoe(runner("smoe", x.shape, bound=bound)(x), x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", [None, 6.0])
 @pytest.mark.parametrize("channels", [48, 96, 64, 144])
 def test_smoe_of_a_large_tensor_at_the_ends_of_its_range(channels: int, bound: float | None) -> None:

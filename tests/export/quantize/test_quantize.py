@@ -58,6 +58,7 @@ def weight_quantizers(model: onnx.ModelProto) -> list[onnx.NodeProto]:
     ]
 
 
+@pytest.mark.slow
 def test_weights_are_the_nearest_steps_of_one_scale_per_channel(model: Path, pictures: Path) -> None:
     out, _ = quantize(model, pictures)
     float_weights = [v for v in constants(onnx.load(model)).values() if v.ndim == 4]
@@ -76,6 +77,7 @@ def test_weights_are_the_nearest_steps_of_one_scale_per_channel(model: Path, pic
         assert min(float((error / steps).max()) for error in errors) <= 0.5 + 1e-3
 
 
+@pytest.mark.slow
 def test_file_keeps_interface_and_metadata(model: Path, pictures: Path) -> None:
     out, _ = quantize(model, pictures)
     before, after = onnx.load(model), onnx.load(out)
@@ -86,6 +88,7 @@ def test_file_keeps_interface_and_metadata(model: Path, pictures: Path) -> None:
     assert {entry.domain for entry in after.opset_import} == {""}
 
 
+@pytest.mark.slow
 def test_scores_stay_close_to_float32(model: Path, pictures: Path) -> None:
     out, _ = quantize(model, pictures)
     x = np.random.default_rng(1).standard_normal((1, 3, 64, 64)).astype(np.float32)
@@ -93,6 +96,7 @@ def test_scores_stay_close_to_float32(model: Path, pictures: Path) -> None:
     assert np.corrcoef(plain.ravel(), int8.ravel())[0, 1] > 0.95
 
 
+@pytest.mark.slow
 def test_symmetric_has_all_zero_points_at_zero(model: Path, pictures: Path) -> None:
     out, _ = quantize(model, pictures, "--symmetric")
     made = onnx.load(out)
@@ -102,6 +106,7 @@ def test_symmetric_has_all_zero_points_at_zero(model: Path, pictures: Path) -> N
     assert all(not values[node.input[2]].any() for node in quantizers if len(node.input) > 2)
 
 
+@pytest.mark.slow
 def test_report_counts_held_out_pictures(model: Path, pictures: Path) -> None:
     out, report = quantize(model, pictures)
     assert report["held_out_pictures"] == 3
@@ -118,6 +123,7 @@ def test_no_picture_is_in_both_parts() -> None:
     assert len(held_out) == -(-13 // HELD_OUT)
 
 
+@pytest.mark.slow
 def test_quantised_network_is_refused(
     model: Path, pictures: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -158,6 +158,7 @@ def test_a_signal_before_the_removal_began(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "expected"), IN_PROCESS)
 def test_weights_that_are_there_before_their_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[BaseException]

@@ -116,6 +116,7 @@ def test_a_name_of_another_kind(
     assert message in refusal(capsys, plain, command, tmp_path / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model", "model.txt"])
 def test_an_earlier_export_is_replaced_under_any_name(name: str, plain: Path, tmp_path: Path) -> None:
     export(plain, tmp_path / "model.onnx").path.rename(tmp_path / name)
@@ -164,6 +165,7 @@ def test_weights_of_the_source_are_not_replaced(large: Path) -> None:
     assert contents(large.parent) == before
 
 
+@pytest.mark.slow
 def test_weights_replace_those_of_an_earlier_export_only(large: Path, tmp_path: Path) -> None:
     folder = tmp_path / "other"
     folder.mkdir()

@@ -81,6 +81,7 @@ def test_more_rounds_where_the_budget_is_close(plain: Path, pictures: list[np.nd
     assert {len(one.samples_ms) for one in tuning.measured[1:]} == {9}
 
 
+@pytest.mark.slow
 def test_noise_is_no_reason_for_an_approximation(plain: Path, pictures: list[np.ndarray]) -> None:
     tuning = tune(SHAPES, Budget(9.99), workbench(plain, pictures, clock({"half-1": 0.1})))
     assert names(tuning) == ["functions"]
@@ -89,6 +90,7 @@ def test_noise_is_no_reason_for_an_approximation(plain: Path, pictures: list[np.
     assert len(tuning.best.samples_ms) == 9 * MOST_PASSES
 
 
+@pytest.mark.slow
 def test_rounds_that_are_added_begin_anew(plain: Path, pictures: list[np.ndarray]) -> None:
     """A bar that was full stays full: more rounds have one of their own."""
     told: list[tuple[int, int]] = []

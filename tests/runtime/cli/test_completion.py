@@ -58,6 +58,7 @@ def test_bash_leaves_files_to_bash(scripts: Path) -> None:
     assert "complete -o default -F _fastcam fastcam" in (scripts / "bash").read_text()
 
 
+@pytest.mark.slow
 def test_zsh_reads_its_script(scripts: Path) -> None:
     if shutil.which("zsh") is None:
         pytest.skip("no zsh here")

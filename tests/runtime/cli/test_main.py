@@ -141,6 +141,7 @@ def test_a_device_shows_the_help_of_every_command(command: str) -> None:
     assert done.stdout.startswith(f"usage: fastcam {command} ")
 
 
+@pytest.mark.slow
 def test_a_device_tells_a_mistyped_option_of_the_exporter() -> None:
     done = on_a_device("export", "a.onnx", "--label", "x")
     assert done.stderr == "fastcam: error: --label: no such option; closest: --labels\n"
@@ -221,6 +222,7 @@ def test_the_packages_can_be_run(package: str) -> None:
     assert done.stdout.startswith("fastcam ")
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_gone_is_no_error(tmp_path: Path) -> None:
     graft = save_graft(tmp_path / "graft.onnx")
     program = f"{shlex.quote(sys.executable)} -m fastcam_runtime.cli.main"

@@ -20,6 +20,7 @@ def letters(picture: np.ndarray) -> np.ndarray:
     return picture.max(-1) > 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_text_is_legible_and_the_rest_untouched(size: tuple[int, int]) -> None:
     height, width = size

@@ -74,6 +74,7 @@ def test_a_loop_that_is_stuck_gives_no_sign_of_life(tmp_path: Path) -> None:
         assert "WATCHDOG=1" not in receive_until(receiver, "STOPPING=1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [{"WATCHDOG_PID": "1"}, {"WATCHDOG_USEC": "soon"}, {}])
 def test_no_watchdog_for_others(tmp_path: Path, other: dict[str, str]) -> None:
     address = str(tmp_path / "notify")

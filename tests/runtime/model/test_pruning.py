@@ -132,6 +132,7 @@ def test_truncated_bytes_never_crash(read: object) -> None:
         assert onnx.load_from_string(BYTES[:end]).graph.node
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_damaged_bytes_never_crash(data: st.DataObject) -> None:

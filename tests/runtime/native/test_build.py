@@ -120,6 +120,7 @@ def test_operators_are_clean_under_the_sanitizers(tmp_path: Path) -> None:
     assert ran.returncode == 0, f"{ran.stdout[-2000:]}\n{ran.stderr[:5000]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPILERS)
 def test_everything_compiles_without_a_warning(name: str) -> None:
     sources = [str(path) for path in (HARNESS, *sorted(NATIVE.glob("*.c")))]

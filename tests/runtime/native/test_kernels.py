@@ -315,6 +315,7 @@ def same_maps(model: bytes, name: str, x: np.ndarray) -> None:
         np.testing.assert_allclose(b, a, rtol=0, atol=1e-5 * max(1.0, float(np.abs(a).max())), err_msg=key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["float[1,3,64,64] input", "float[n,3,h,w] input"])
 def test_a_grafted_file_gives_the_same_maps_without_the_library(shape: str) -> None:
     outputs = ["saliency_map", "scales", "cam", "fastcam", "nonclass"]

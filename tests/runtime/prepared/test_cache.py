@@ -121,6 +121,7 @@ def test_the_first_start_makes_it_and_the_second_uses_it(model: Path, store: Sto
     assert "prepared for" not in Explainer(model, cache=False).model.describe()
 
 
+@pytest.mark.slow
 def test_all_outputs_are_those_of_the_ordinary_file(tmp_path: Path, store: Store) -> None:
     model = grafted(tmp_path / "all.onnx", outputs=EVERYTHING)
     for _ in range(2):
@@ -130,6 +131,7 @@ def test_all_outputs_are_those_of_the_ordinary_file(tmp_path: Path, store: Store
         np.testing.assert_allclose(by_class, ordinary.maps["saliency_cam"], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_each_choice_of_maps_has_its_entry(tmp_path: Path, store: Store) -> None:
     model = grafted(tmp_path / "all.onnx", outputs=EVERYTHING)
     whole = expected(model)
@@ -141,12 +143,14 @@ def test_each_choice_of_maps_has_its_entry(tmp_path: Path, store: Store) -> None
     assert len(keys(store)) == 2
 
 
+@pytest.mark.slow
 def test_a_device_without_onnx_makes_it(model: Path, store: Store, tmp_path: Path) -> None:
     found = run_device(tmp_path, model)
     np.testing.assert_allclose(found, expected(model)["saliency_map"], atol=1e-5)
     assert len(keys(store)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["bytes", "short", "note", "gone"])
 def test_a_damaged_entry_is_discarded(model: Path, store: Store, damage: str) -> None:
     if not blocks_are_kept():
@@ -266,6 +270,7 @@ def test_a_full_disk_changes_nothing(model: Path, store: Store, tmp_path: Path) 
     assert keys(store) == []
 
 
+@pytest.mark.slow
 def test_size_is_bounded(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     if not blocks_are_kept():
         pytest.skip("onnxruntime keeps activations in planes on this processor")

@@ -110,6 +110,7 @@ def test_the_outputs_are_those_of_the_standard_operators(inputs: str, shape: tup
     assert_same(run(prepared, feed, kernels=True), expected)
 
 
+@pytest.mark.slow
 def test_a_class_is_chosen_at_run_time_as_ever() -> None:
     feed = {"input": picture(1, 3, 64, 64), "saliency_class": np.array([7])}
     options = {"outputs": ["cam", "fastcam"]}
@@ -143,6 +144,7 @@ def test_a_map_follows_its_tap(tmp_path: Path) -> None:
     assert steps == ["Conv", "SmoeScaleBlocked"] * 3
 
 
+@pytest.mark.slow
 def test_the_branch_can_be_cut_off(tmp_path: Path) -> None:
     target = tmp_path / "prepared.onnx"
     export(wide_cnn(), target, outputs=EVERYTHING, prepared=True)

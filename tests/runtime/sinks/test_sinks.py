@@ -34,6 +34,7 @@ def write(sink: Sink, pictures: int, width: int = 64, height: int = 48) -> None:
         sink.write(picture(number, width, height), Status(number))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.mp4", "out.avi", "out.mkv", "deep/er/out.MP4"])
 def test_video_has_every_picture_and_appears_whole(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -63,6 +64,7 @@ def test_any_rate_can_be_recorded(tmp_path: Path, fps: float, suffix: str) -> No
     assert rate_of(tmp_path / f"out{suffix}") == pytest.approx(fps, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".mp4", ".avi", ".mkv"])
 @pytest.mark.parametrize("size", [(65, 49), (64, 49), (1, 1), (321, 7)])
 def test_odd_sizes_are_recorded_whole(tmp_path: Path, suffix: str, size: tuple[int, int]) -> None:
@@ -191,6 +193,7 @@ print(readable, not list(path.parent.glob(".*")))
 """
 
 
+@pytest.mark.slow
 def test_full_disk(tmp_path: Path) -> None:
     """A separate file system of 12 MB, and a recording that does not fit."""
     inside = ["unshare", "--map-root-user", "--mount"]

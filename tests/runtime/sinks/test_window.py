@@ -155,6 +155,7 @@ print(controls.stop.is_set())
 """
 
 
+@pytest.mark.slow
 def test_real_window(x_server: str) -> None:
     environment = {**os.environ, "DISPLAY": x_server}
     done = subprocess.run(

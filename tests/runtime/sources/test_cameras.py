@@ -196,6 +196,7 @@ def test_pi_camera_gives_opencv_order_at_the_asked_size_and_rate(
     assert picamera2 == [("open", 0), configuration, "close"]
 
 
+@pytest.mark.slow
 def test_pi_camera_that_fails_is_opened_again(
     picamera2: list[object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -281,6 +281,7 @@ def test_a_clip_keeps_its_own_pace_for_somebody_who_watches(
     assert bool(waits) == paced
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["12:30.mp4", "2026-11-16T18:30:00.mp4"])
 def test_a_video_with_a_colon_in_its_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

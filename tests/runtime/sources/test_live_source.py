@@ -146,6 +146,7 @@ def test_a_camera_that_hangs_is_opened_anew(caplog: pytest.LogCaptureFixture) ->
         again.lose()
 
 
+@pytest.mark.slow
 def test_threads_that_hang_do_not_pile_up() -> None:
     cameras: list[Scripted] = []
 

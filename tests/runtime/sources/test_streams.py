@@ -108,6 +108,7 @@ def read_until(source: Any, gray: int) -> int:
     raise AssertionError("the source ended")
 
 
+@pytest.mark.slow
 def test_stream_is_cut_and_found_again(broadcast: Broadcast, capfd: pytest.CaptureFixture[str]) -> None:
     with open_source(broadcast.uri, size=(32, 24)) as source:
         assert source.live
@@ -125,6 +126,7 @@ def test_stream_is_cut_and_found_again(broadcast: Broadcast, capfd: pytest.Captu
 JPEG = cv2.imencode(".jpg", np.zeros((48, 64, 3), np.uint8))[1].tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "bad",
     [b"", JPEG[:3], JPEG[: len(JPEG) // 2], bytes(range(256)) * 3, b"<html>busy</html>"],
@@ -192,6 +194,7 @@ def test_a_stream_that_takes_no_orders_is_brought_to_the_rate(broadcast: Broadca
     assert times[-1] - times[0] > 0.3
 
 
+@pytest.mark.slow
 def test_silent_stream_is_given_up_and_found_again(
     broadcast: Broadcast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

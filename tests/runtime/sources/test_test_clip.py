@@ -81,6 +81,7 @@ def place(crop: PhotoCrop) -> tuple[int, int]:
     return crop.left, crop.top
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_camera_stays_inside_the_photo_and_keeps_the_shape(size: tuple[int, int]) -> None:
     clip = TestClip(size=size, frames=0)

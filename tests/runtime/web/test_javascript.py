@@ -37,6 +37,7 @@ def save_rgba(frame: np.ndarray, path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(480, 640), (720, 1280), (212, 500), (100, 130), (32, 48)])
 @pytest.mark.parametrize("resize", contract.RESIZE)
 def test_preprocessing_equals_opencv_bit_by_bit(size: tuple[int, int], resize: str, tmp_path: Path) -> None:
@@ -51,6 +52,7 @@ def test_letterbox_bars_of_a_given_gray(placement: str, tmp_path: Path) -> None:
     check_preprocessing(noise(90, 320), image, order, "letterbox", "float32", tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "uint8"])
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 def test_preprocessing_in_every_layout_and_type(dtype: str, layout: str, tmp_path: Path) -> None:
@@ -162,6 +164,7 @@ def test_summary_reads_what_the_runtime_reads(tmp_path: Path) -> None:
     assert found["quantized"] is file.quantized is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content", [b"", b"\x08", b"\x89PNG\r\n\x1a\n" * 9, b"\x08\x07:\xff\xff\xff\xff\xff\x7f"]
 )

@@ -58,6 +58,7 @@ def test_compressed_files_hold_the_plain_ones(site: Path) -> None:
         assert gzip.decompress(path.read_bytes()) == path.with_suffix("").read_bytes()
 
 
+@pytest.mark.slow
 def test_scripts_without_comments_are_the_same_programs(site: Path) -> None:
     scripts = sorted(site.rglob("*.js"))
     assert not any("/**" in script.read_text() for script in scripts)

@@ -100,6 +100,7 @@ def random_boxes(decode: str, rows: int, seed: int = 0) -> np.ndarray:
     return random.normal(0, 1, (rows, 4 * BINS if decode == "distribution" else 4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decode", DECODINGS)
 def test_every_decoding_equals_python(decode: str, tmp_path: Path) -> None:
     rows = sum(grid.rows for grid in GRIDS)
@@ -117,6 +118,7 @@ def test_every_decoding_equals_python(decode: str, tmp_path: Path) -> None:
     check_same(in_javascript(head, outputs, tmp_path), wanted, 1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", ["sigmoid", "softmax"])
 @pytest.mark.parametrize("layout", ["columns", "grid"])
 def test_every_layout_and_activation_equals_python(layout: str, activation: str, tmp_path: Path) -> None:
@@ -147,6 +149,7 @@ def test_network_with_its_own_nms(tmp_path: Path) -> None:
     check_same(in_javascript(head, {"out": rows}, tmp_path), wanted, 1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "message"),
     [

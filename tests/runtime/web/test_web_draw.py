@@ -60,6 +60,7 @@ def javascript_overlay(
     return cv2.cvtColor(pixels, cv2.COLOR_RGBA2BGR), limits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("frame", "saliency", "resize"),
     [

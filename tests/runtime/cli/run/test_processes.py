@@ -51,6 +51,7 @@ def part_of(folder: Path) -> bool:
     return any(path.stat().st_size > 5000 for path in folder.glob(".*.mp4"))
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_quits_at_once(graft: Path) -> None:
     program = f"""
 import sys, time
@@ -73,6 +74,7 @@ sys.exit(main(["run", {str(graft)!r}, "test://", "null://", "--loop", "--fps", "
         assert process.wait(timeout=10) == -signal.SIGINT
 
 
+@pytest.mark.slow
 def test_the_live_page_of_a_run_can_be_opened(graft: Path) -> None:
     import urllib.request
 
@@ -183,6 +185,7 @@ def test_a_running_page_is_watched_by_programs(graft: Path, tmp_path: Path) -> N
     assert not list(kept.glob(".*"))
 
 
+@pytest.mark.slow
 def test_a_page_with_a_token_from_a_file_by_https(graft: Path, tmp_path: Path) -> None:
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make a certificate with")

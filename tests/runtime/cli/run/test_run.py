@@ -23,6 +23,7 @@ from support.tiny_grafts import LABELS, save_graft
 from support.videos import frames_of, rate_of
 
 
+@pytest.mark.slow
 def test_video_in_video_out(
     graft: Path, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -59,6 +60,7 @@ def test_video_in_video_out(
     assert "p99" in printed
 
 
+@pytest.mark.slow
 def test_a_real_clip(graft: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.mp4"
     clip = shared("video/bottles.mp4")
@@ -172,6 +174,7 @@ def test_a_photo_is_not_drawn_with_the_map_of_another(graft: Path, tmp_path: Pat
         np.testing.assert_array_equal(other, plain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", [("--every", "30"), ("--smooth", "0.99")])
 def test_every_and_smooth(graft: Path, clip: Path, tmp_path: Path, option: tuple[str, str]) -> None:
     """Each shows (nearly) the map of the first frame on the last one, although the square has moved."""
@@ -204,6 +207,7 @@ def test_a_recording_at_a_lower_rate_plays_as_fast(graft: Path, clip: Path, tmp_
     assert (len(frames), fps) == (12, 5)  # 30 at 12.5 a second are 2.4 seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "rate"), [([], 1), (["--fps", "4"], 4)])
 def test_photos_are_recorded_to_be_looked_at(
     graft: Path, tmp_path: Path, options: list[str], rate: int
@@ -242,6 +246,7 @@ def test_a_name_that_is_no_utf8(graft: Path, tmp_path: Path) -> None:
     assert json.loads(figures.read_text())["input"].endswith("bad?.png")
 
 
+@pytest.mark.slow
 def test_outputs_may_stand_behind_options(graft: Path, clip: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "a.mp4", tmp_path / "b.mp4"
     arguments = [str(clip), str(first), "--view", "map", str(second), "--threads", "1"]

@@ -22,6 +22,7 @@ ELSEWHERE = "127.0.0.2"
 TOKEN = "0123456789abcdef0123456789abcdef"
 
 
+@pytest.mark.slow
 def test_a_hundred_slow_clients_keep_nobody_out(loop: Loop) -> None:
     """The attackers may even share the address of the legitimate viewer."""
     viewer = Viewer(loop)
@@ -38,6 +39,7 @@ def test_a_hundred_slow_clients_keep_nobody_out(loop: Loop) -> None:
         connection.close()
 
 
+@pytest.mark.slow
 def test_slow_clients_of_many_addresses_keep_nobody_out(loop: Loop) -> None:
     slow = [loop.connect(f"127.0.1.{number}") for number in range(1, 101)]
     for _ in range(5):
@@ -209,6 +211,7 @@ def test_plain_http_to_an_https_page_is_told(secure: Loop) -> None:
     assert b"this page is served by https: open https://" in answer
 
 
+@pytest.mark.slow
 def test_slow_handshakes_keep_nobody_out(secure: Loop, certificate: Certificate) -> None:
     idle = [secure.connect() for _ in range(50)]
     begun = [secure.connect() for _ in range(50)]

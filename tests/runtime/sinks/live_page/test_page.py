@@ -46,6 +46,7 @@ def test_status_is_strict_json_with_nothing_written_yet() -> None:
         sink.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fps", "paused", "age", "silent"),
     [
@@ -86,6 +87,7 @@ def test_controls_over_http(loop: Loop) -> None:
     assert loop.controls.class_choice == "281"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "words"),
     [

@@ -24,6 +24,7 @@ def test_unknown_pages_and_methods(loop: Loop) -> None:
 HOST = b"Host: localhost\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "status"),
     [
@@ -62,6 +63,7 @@ def test_hostile_request_is_refused(loop: Loop, data: bytes, status: int) -> Non
     assert loop.request("GET", "/status")[0].status == 200
 
 
+@pytest.mark.slow
 def test_slow_request_is_ended(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_request, "SECONDS_LIMIT", 0.3)
     with loop.connect() as silent:
@@ -82,6 +84,7 @@ def test_slow_request_is_ended(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> N
         assert status_of(answer) == 408
 
 
+@pytest.mark.slow
 def test_blanks_in_a_header_take_no_time() -> None:
     """In its own process: a regular expression that backtracks for hours would block every thread."""
     program = """

@@ -122,6 +122,7 @@ def recorder(loop: Loop) -> dict[str, object]:
     return json.loads(loop.request("GET", "/status")[1])["recorder"]  # type: ignore[no-any-return]
 
 
+@pytest.mark.slow
 def test_recording_over_http(tmp_path: Path) -> None:
     kept = KeptFolder(tmp_path / "kept")
     loop = Loop(kept=kept)
@@ -148,6 +149,7 @@ def test_recording_over_http(tmp_path: Path) -> None:
         loop.close()
 
 
+@pytest.mark.slow
 def test_recording_is_finished_when_the_loop_ends(tmp_path: Path) -> None:
     loop = Loop(kept=KeptFolder(tmp_path))
     loop.control('{"recording": true}')
