@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Neither tests nor their processes write into the user's cache; downloaded files are only read."""
-    from fastcam_runtime.user_cache import user_cache
+    from fastcam_runtime.installation import user_cache
 
     folder = tmp_path_factory.mktemp("cache")
     web = folder / "fastcam/web"

@@ -17,11 +17,10 @@ from . import contract
 from .classes import ClassFinder, class_count, label_of, one_for_each, probability, tells_classes
 from .detect.detections import Detection, Threshold, detect
 from .errors import FastcamError, ModelError
-from .explanation import DETECT, Explanation, InputTensor
+from .explanation import DETECT, Explanation, InputTensor, Maps, item_of
 from .image import Array, Geometry, Image
 from .limits import check_picture
 from .model.grafted import Model
-from .model.maps import Maps, item_of
 from .model.session import open_cut
 from .prepared.cache import open_cached
 from .preprocess import IMAGE_TYPES, Preprocessor

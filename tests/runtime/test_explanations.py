@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import pytest
 from fastcam_runtime import Explainer, Explanation, FastcamError, ModelError, SourceError, contract, overlay
-from fastcam_runtime.model.maps import Maps, NoMapError
+from fastcam_runtime.explanation import Maps, NoMapError
 from support.tiny_grafts import save_graft
 
 SIZE = (32, 48)

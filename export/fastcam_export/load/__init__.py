@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import onnx
 import onnx_ir as ir
-from fastcam_runtime.install import requirement
+from fastcam_runtime.installation import requirement
 
 from ..errors import LoadError
 from .bounds import check_bounds

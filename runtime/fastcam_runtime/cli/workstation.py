@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from ..errors import FastcamError
-from ..install import requirement
+from ..installation import requirement
 from .signals import importing
 
 _OF_EXPORT_EXTRA = ("onnx", "onnx_ir", "onnxscript")

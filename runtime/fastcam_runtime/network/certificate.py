@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import FastcamError
-from ..user_cache import user_cache
+from ..installation import user_cache
 
 _DAYS = 365
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..user_cache import user_cache
+from ..installation import user_cache
 from .fingerprint import sha256, stamp
 
 LIMIT = 512 << 20

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from ..errors import FastcamError
-from ..user_cache import user_cache
+from ..installation import user_cache
 from .assets import ort_version
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ import onnxruntime as ort
 import pytest
 from fastcam_export import LoadError, graft
 from fastcam_runtime.cli.main import main
-from fastcam_runtime.install import requirement
+from fastcam_runtime.installation import requirement
 
 torch = pytest.importorskip("torch")
 

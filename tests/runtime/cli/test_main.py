@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from fastcam_runtime import install, native
+from fastcam_runtime import installation, native
 from fastcam_runtime.cli import main as cli
-from fastcam_runtime.install import requirement
+from fastcam_runtime.installation import requirement
 from support.paths import ROOT
 from support.tiny_grafts import save_graft
 
@@ -157,9 +157,9 @@ def test_the_words_of_options_are_those_of_the_functions() -> None:
 
 
 def test_the_hint_is_true_in_a_source_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(install, "_is_installed", lambda: True)
+    monkeypatch.setattr(installation, "_is_installed", lambda: True)
     assert requirement("export") == "'fastcam-edge[export]'"
-    monkeypatch.setattr(install, "_is_installed", lambda: False)
+    monkeypatch.setattr(installation, "_is_installed", lambda: False)
     monkeypatch.chdir("/")
     assert shlex.split(requirement("torch")) == ["-e", f"{ROOT}[torch]"]
     monkeypatch.chdir(ROOT)

@@ -1,7 +1,8 @@
-"""How to install the packages of an optional part, correct for this installation."""
+"""This installation: how to install its optional parts, and where it keeps files."""
 
 from __future__ import annotations
 
+import os
 import shlex
 from importlib import metadata
 from pathlib import Path
@@ -30,3 +31,16 @@ def _is_installed() -> bool:
     except metadata.PackageNotFoundError:
         return False
     return True
+
+
+def user_cache(name: str) -> Path:
+    """The folder for one kind of files that can be made or fetched again; it may not exist yet.
+
+    `$XDG_CACHE_HOME/fastcam/NAME`, else `~/.cache/fastcam/NAME`.
+    """
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        folder = Path(base) if base else Path.home() / ".cache"
+    except RuntimeError:  # a user without a home, as services may have
+        folder = Path("/nonexistent")
+    return folder / "fastcam" / name
