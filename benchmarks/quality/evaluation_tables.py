@@ -55,9 +55,9 @@ def _objects(folder: Path) -> str:
         if "pointing" in values
     ]
     text = paragraph(
-        f"Annotated objects of {content['evaluated']} photos of coco80.zip; any object counts "
-        "(`fastcam evaluate models/efficientnet-lite0.onnx coco/photos --boxes coco/instances.json --count "
-        "16`)."
+        f"Annotated objects of {content['evaluated']} photos of coco80.zip; any object counts (`fastcam "
+        "evaluate models/efficientnet-lite0.onnx coco80/photos --boxes coco80/instances.json --no-sanity`). "
+        "*Pointing*: the share of photos whose brightest pixel is on an object."
     )
     return f"{text}\n\n{markdown_table(['map', *metrics.values()], rows)}"
 
