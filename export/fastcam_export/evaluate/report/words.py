@@ -54,7 +54,9 @@ def _against_reference(found: Evaluation, name: str) -> str:
     gap = found.difference("score_blur", name)
     title = METRICS["score_blur"].title
     if not gap.excludes_zero:
-        return f"{name} and {found.reference} are equal in {title}: their difference's interval includes 0."
+        return (
+            f"{title}: no difference between {name} and {found.reference} is shown; its interval includes 0."
+        )
     word = "better" if gap.mean > 0 else "worse"
     return f"{name} is {word} than {found.reference} in {title} (by {abs(gap.mean):.3f})."
 
