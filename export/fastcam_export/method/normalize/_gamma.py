@@ -26,10 +26,12 @@ def gamma(*, opset: int, height: int | None, width: int | None) -> Step:
 
 
 def _body(op: Ops, s: ir.Value) -> ir.Value:
-    x = op.Add(op.Sub(s, op.reduce("ReduceMin", s, [1, 2])), OFFSET)
-    ratio = op.Div(x, _mean(op, x))
-    # ln mean − mean ln, computed as −mean ln(x/mean): logarithms near 0 are precise
-    spread = op.Max(op.Neg(_mean(op, op.Log(ratio))), FLOOR)
+    above = op.Sub(s, op.reduce("ReduceMin", s, [1, 2]))
+    # mean + OFFSET, not the mean of x: that sum would round most of a map far below OFFSET away.
+    ratio = op.Div(op.Add(above, OFFSET), op.Add(_mean(op, above), OFFSET))
+    # ln mean − mean ln, computed as mean(r − 1 − ln r) with r = x/mean. The mean of r − 1 is 0; including it
+    # cancels the rounding error of the mean.
+    spread = op.Max(_mean(op, op.Sub(op.Sub(ratio, 1.0), op.Log(ratio))), FLOOR)
     past = op.Sub(spread, 3.0)
     root = op.Sqrt(op.Add(op.Mul(past, past), op.Mul(spread, 24.0)))
     k = op.Div(op.Sub(root, past), op.Mul(spread, 12.0))
