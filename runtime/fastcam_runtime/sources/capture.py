@@ -15,6 +15,7 @@ from ..image import Image
 from .base import Source, SourceKind, SourceOptions
 from .files import VideoFrames
 from .live_source import LiveSource
+from .quiet import decoding
 
 STREAM_TIMEOUT = 5.0
 """Seconds that a server may take to answer, and that may pass between two frames."""
@@ -27,11 +28,15 @@ class CaptureGrabber:
     Args:
         capture: The open camera.
         timeout: Seconds after which OpenCV gives up a read; None if it does not tell.
+        jpegs: The camera returns JPEG files, which are decoded here.
     """
 
-    def __init__(self, capture: cv2.VideoCapture, timeout: float | None = None) -> None:
+    def __init__(
+        self, capture: cv2.VideoCapture, timeout: float | None = None, *, jpegs: bool = False
+    ) -> None:
         self._capture = capture
         self._timeout = timeout
+        self._jpegs = jpegs
 
     @property
     def fps(self) -> float | None:
@@ -42,6 +47,9 @@ class CaptureGrabber:
         began = time.monotonic()
         try:
             readable, image = self._capture.read()
+            if self._jpegs and image is not None and image.size:
+                with decoding():
+                    image = cv2.imdecode(image, cv2.IMREAD_COLOR)
         except cv2.error:
             return None
         # OpenCV hides that it gave up: it returns frames that the decoder still held, one each time.
@@ -110,7 +118,17 @@ def open_stream(uri: str, options: SourceOptions) -> Source:
 
     if opened[0].get(cv2.CAP_PROP_FRAME_COUNT) > 0:  # 0 or negative for a stream
         return VideoFrames(name, connect, options)
-    return LiveSource(name, lambda: CaptureGrabber(connect(), STREAM_TIMEOUT), options)
+    return LiveSource(name, lambda: _stream_grabber(connect()), options)
+
+
+def _stream_grabber(capture: cv2.VideoCapture) -> CaptureGrabber:
+    """A stream as a `Grabber`; the pictures of an MJPEG stream may change their size.
+
+    OpenCV 4.8 to 4.12 decode all of them in the size of the first: smaller ones are cut, and larger ones do
+    not appear. So OpenCV only receives the JPEG files here.
+    """
+    jpegs = int(capture.get(cv2.CAP_PROP_FOURCC)) == cv2.VideoWriter.fourcc(*"MJPG")
+    return CaptureGrabber(capture, STREAM_TIMEOUT, jpegs=jpegs and capture.set(cv2.CAP_PROP_FORMAT, -1))
 
 
 STREAM = SourceKind(
