@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import onnx_ir as ir
 
 from ...analysis.values import known_dims
 from ..site import Site, fits_into
 from .registry import rule
-from .window import spread_windows, window_of
+from .window import Window, spread_windows, window_of
 
 
 @rule("Gemm", inputs=3)
@@ -74,7 +76,32 @@ def conv(at: Site) -> ir.Value:
     if dims is None or None in dims[2:]:
         raise at.refuse("the shape of its weights is unknown")
     window = window_of(at, [d for d in dims[2:] if d is not None])
-    return spread_windows(at, at.g, weight, window, group=at.node.attributes.get_int("group", 1))
+    group = at.node.attributes.get_int("group", 1)
+    if set(window.strides) == {1} and not window.skips_pixels and None not in dims:
+        return _conv_back(at, weight, [d for d in dims if d is not None], window, group)
+    return spread_windows(at, at.g, weight, window, group=group)
+
+
+def _conv_back(at: Site, weight: ir.Value, dims: Sequence[int], window: Window, group: int) -> ir.Value:
+    """A convolution of `g` with the mirrored kernel, its input and output channels exchanged.
+
+    onnxruntime runs it several times faster than the equal ConvTranspose, and turns the weights over once,
+    when it loads the model.
+    """
+    op, axes = at.op, range(2, len(dims))
+    outputs, inputs, kernel = dims[0] // group, dims[1], dims[2:]
+    if group == 1:
+        weight = op.Transpose(weight, perm=[1, 0, *axes])
+    elif (outputs, inputs) != (1, 1):
+        weight = op.Reshape(weight, [group, outputs, inputs, *kernel])
+        weight = op.Transpose(weight, perm=[0, 2, 1, *(axis + 1 for axis in axes)])
+        weight = op.Reshape(weight, [group * inputs, outputs, *kernel])
+    if set(kernel) != {1}:
+        back = [-1] * len(kernel)
+        weight = op.Slice(weight, back, [-size - 1 for size in kernel], list(axes), back)
+    pads = [reach - pad for reach, pad in zip(window.reach * 2, window.begins + window.ends, strict=True)]
+    result: ir.Value = op.Conv(at.g, weight, pads=pads, dilations=window.dilations, group=group)
+    return result
 
 
 @rule("BatchNormalization")

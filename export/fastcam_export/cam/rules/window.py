@@ -23,6 +23,17 @@ class Window:
     ends: tuple[int, ...]
     """Padding after the input."""
 
+    @property
+    def reach(self) -> tuple[int, ...]:
+        """The distance between the first and the last pixel of the window."""
+        return tuple((size - 1) * step for size, step in zip(self.kernel, self.dilations, strict=True))
+
+    @property
+    def skips_pixels(self) -> bool:
+        """Whether a window lies in the padding alone, or pixels are cut off by a negative padding."""
+        pads = zip(self.reach * 2, self.begins + self.ends, strict=True)
+        return any(not 0 <= pad <= reach for reach, pad in pads)
+
 
 def window_of(at: Site, kernel: Sequence[int]) -> Window:
     """Read the window from the attributes of a Conv or a pooling node."""
