@@ -37,7 +37,9 @@ WEIGHTS = ("prior", "equal", "linear")
 
 PAPER_CAM = "gradcam++"
 """The paper's class map. It hardly depends on the class: see docs/quality.md."""
-CAM_METHODS = ("gradcam", PAPER_CAM)
+LAYERCAM = "layercam"
+"""The best class map of docs/quality.md. Its gradient passes through the last stage: see docs/method.md."""
+CAM_METHODS = ("gradcam", PAPER_CAM, LAYERCAM)
 """The class maps; the first is the default."""
 
 CLASS_INPUTS = ("optional", "required")

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 import onnx_ir as ir
+from fastcam_runtime.classes import are_class_scores
 
+from ..analysis.taps import Tap
 from ..analysis.values import known_dims
 from ..authoring.ops import Ops, Step, make_function
+from ..errors import GraftError
 
 ROUNDING = 1e-6
 """A map whose range is below this share of its maximum counts as constant: upsampling rounds that much."""
+
+
+def check_scores(logits: ir.Value, tap: Tap) -> None:
+    """Refuse scores that are not one per class and picture; a shape that is unknown passes.
+
+    Raises:
+        GraftError: The message has the shape.
+    """
+    dims, batch = known_dims(logits), (known_dims(tap.value) or (None,))[0]
+    if dims is None or (len(dims) > 2 and not any(dims)):
+        return
+    one_per_picture = len(dims) > 1 and (None in (dims[0], batch) or dims[0] == batch)
+    if not one_per_picture or not are_class_scores([size or 2 for size in dims[1:]]):
+        shape = "×".join("?" if d is None else str(d) for d in dims)
+        raise GraftError(f"no class map: '{logits.name}' is {shape}, not one score per class (N×classes)")
 
 
 def select_class(opset: int, logits: ir.Value, *, one_per_image: bool) -> Step:

@@ -7,11 +7,12 @@ import onnx_ir as ir
 from fastcam_runtime.contract import ARGMAX, BOX_INPUT, CLASS_INPUT, CLASSES
 
 from ..analysis.plan import Plan
+from ..analysis.taps import Tap
 from ..authoring.branch import Branch
 from ..authoring.map_size import MapSize
 from ..authoring.ops import Ops, Step, make_function
-from ..cam import class_activation_map, minmax
-from ..choices import CAM_METHODS, CLASS_INPUTS
+from ..cam import SCALES, class_activation_map, layer_activation_maps, minmax
+from ..choices import CAM_METHODS, CLASS_INPUTS, LAYERCAM
 from ..detect.box_gradient import box_maps
 from ..detect.class_map import detector_activation, enlarged
 from ..detect.find import Detector
@@ -37,6 +38,8 @@ def class_activation(
     wanted = branch.input(
         CLASS_INPUT, ir.DataType.INT64, (map_size.batch,), default=default if optional else None
     )
+    if isinstance(found.detector, Detector) and options.cam == LAYERCAM:
+        raise GraftError(f"{LAYERCAM} explains the scores of a classifier; for a detector take gradcam")
     if isinstance(found.detector, Detector) and options.cam is not None:
         box = branch.input(
             BOX_INPUT, ir.DataType.INT64, (map_size.batch,), default=default if optional else None
@@ -52,10 +55,11 @@ def class_activation(
             wanted.shape = ir.Shape([CLASSES])
         value = detector_activation(branch, found.detector, map_size, wanted, one_picture=one_picture)
         return value, CLASSES if one_picture else map_size.batch
-    tap = found.taps[-1]
-    size = found.fixed_size(tap)
     try:
         _refuse_without_classes(found)
+        if options.cam == LAYERCAM:
+            return _layercam(branch, found, map_size, wanted), map_size.batch
+        tap = found.taps[-1]
         cam = class_activation_map(
             branch, tap, found.logits, wanted,
             shapes=found.shapes, method=options.cam or CAM_METHODS[0], epsilon=options.cam_epsilon,
@@ -64,14 +68,35 @@ def class_activation(
         if found.detector is None:
             raise
         raise GraftError(f"{error}; and no detector is recognised: {found.detector}") from error
-    step = upsample(opset=branch.opset, size_from=size, size_to=map_size.size)
-    large = branch.call(step, cam.value, *map_size.size_input, name="cam/upsampled")
-    normalised = branch.call(minmax(branch.opset), large, name="cam/minmax")
+    normalised = branch.call(
+        minmax(branch.opset), _enlarged(branch, found, tap, map_size, cam.value, "cam"), name="cam/minmax"
+    )
     if not cam.any_classes or (isinstance(map_size.batch, int) and map_size.batch > 1):
         return normalised, map_size.batch
     wanted.shape = ir.Shape([CLASSES])
     # With a free batch there may be one class for many images. Then there is one map per image.
     return normalised, CLASSES if map_size.batch == 1 else None
+
+
+def _layercam(branch: Branch, found: Plan, map_size: MapSize, wanted: ir.Value) -> ir.Value:
+    """The mean of the deepest scales' LayerCAMs, each from 0 to 1, then min–max."""
+    taps = found.taps[-SCALES:]
+    maps = layer_activation_maps(branch, taps, found.logits, wanted, shapes=found.shapes)
+    total: ir.Value | None = None
+    for number, (tap, value) in enumerate(zip(taps, maps, strict=True)):
+        large = _enlarged(branch, found, tap, map_size, value, f"cam/layer_{number}")
+        # The sum instead of the mean: min–max makes them the same.
+        total = large if total is None else branch.node("Add", total, large, name="cam/sum")
+    assert total is not None
+    return branch.call(minmax(branch.opset), total, name="cam/minmax")
+
+
+def _enlarged(
+    branch: Branch, found: Plan, tap: Tap, map_size: MapSize, value: ir.Value, where: str
+) -> ir.Value:
+    """A map of the tap's size, N×h×w, at the picture's."""
+    step = upsample(opset=branch.opset, size_from=found.fixed_size(tap), size_to=map_size.size)
+    return branch.call(step, value, *map_size.size_input, name=f"{where}/upsampled")
 
 
 def _refuse_without_classes(found: Plan) -> None:

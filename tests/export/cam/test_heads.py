@@ -190,8 +190,3 @@ def test_subgraphs_are_refused() -> None:
     model.graph.initializer.append(numpy_helper.from_array(np.array(True), "yes"))
     with pytest.raises(GraftError, match=r"node 'choice' \(If\): there is no rule"):
         with_class_map(model, "tap")
-
-
-def test_unknown_method() -> None:
-    with pytest.raises(GraftError, match=r"'gradcam\+'; closest: gradcam\+\+, gradcam"):
-        with_class_map(build(FORMS[0], True), "tap", method="gradcam+")
