@@ -22,7 +22,7 @@ from ..cam.outline import outline
 from ..cam.seed import Cotangent
 from .find import Detector
 from .logit_grids import LogitGrid, find_logit_grids, refuse
-from .rows_in_graph import Part, read_outputs, read_parts
+from .rows_in_graph import Part, read_source
 from .score_grid import ScoreGrids, class_of_row, row_scores
 
 
@@ -59,16 +59,16 @@ def box_maps(
     if head is None or detector.head.layout == "end_to_end":
         raise refuse(f"the boxes of '{detector.head.boxes[0]}' are selected in the network")
     logits = find_logit_grids(branch.model, image, head, detector.shapes)
-    values = read_outputs(branch, head, branch.model)
     size = map_size.size_input[0] if map_size.size_input else None
+    source = read_source(branch, head, branch.model, size)
 
     op = Ops(branch.opset)
-    parts = read_parts(op, head, values, size)
+    parts = source.parts(op)
     chosen = _row(op, head, parts, wanted, box)
     step, inputs = outline(op, "SelectBox", chosen, "row", f"The row of {BOX_INPUT}, or the best one.")
     row = branch.call(step, *inputs, name="cam/row")
     op = Ops(branch.opset)
-    parts = read_parts(op, head, values, size)
+    parts = source.parts(op)
     index = _class(op, head, parts, wanted, row)
     step, inputs = outline(op, "ClassOfBox", index, "class", "The wanted class, or the row's best one.")
     index = branch.call(step, *inputs, name="cam/class")

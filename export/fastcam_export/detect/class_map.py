@@ -14,7 +14,7 @@ from ..errors import GraftError
 from ..method.bands import Bands
 from ..method.bilinear import Size, interpolate_free, is_static, map_positions, matrix
 from .find import Detector
-from .rows_in_graph import read_outputs
+from .rows_in_graph import read_source
 from .score_grid import ScoreGrids, score_grids
 
 
@@ -40,8 +40,8 @@ def detector_activation(
             "scores; saliency_map works without class maps"
         )
     size = map_size.size_input[0] if map_size.size_input else None
-    values = read_outputs(branch, head, branch.model)
-    grids = score_grids(branch, head, values, wanted, one_picture=one_picture, size=size)
+    source = read_source(branch, head, branch.model, size)
+    grids = score_grids(branch, source, wanted, one_picture=one_picture)
     return enlarged(branch, grids, map_size)
 
 
@@ -67,15 +67,15 @@ def largest(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
             return _max(op, [interpolate_free(op, m, wanted) for m in maps])
 
         inputs = [*names, "size"]
-        return Step(make_function("LargestDynamic", opset, inputs, free, output="L", doc=doc))
+        return Step(make_function("MaxOverStridesDynamic", opset, inputs, free, output="L", doc=doc))
     constants = map_positions(sizes, size)
     lengths = constants["lengths"].tolist()
     bands = [Bands.of([height], constants["rows"].shape[2]) for height, _ in lengths]
-    constants = {"lengths": constants["lengths"], "columns": constants["columns"]}
-    constants |= {f"rows{k + 1}": band.rows for k, band in enumerate(bands)}
+    own_rows = {f"rows{k + 1}": band.rows for k, band in enumerate(bands)}
+    constants = {"lengths": constants["lengths"], **own_rows, "columns": constants["columns"]}
 
     def body(op: Ops, *inputs: ir.Value) -> ir.Value:
-        maps, (lengths, columns, *rows) = inputs[: len(names)], inputs[len(names) :]
+        maps, (lengths, *rows, columns) = inputs[: len(names)], inputs[len(names) :]
         large = []
         for k, m in enumerate(maps):
             width = op.Gather(op.Gather(lengths, k), 1)
@@ -83,7 +83,7 @@ def largest(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
             large.append(bands[k].product(op, rows[k], wide))
         return _max(op, large)
 
-    function = make_function("LargestOverStrides", opset, [*names, *constants], body, output="L", doc=doc)
+    function = make_function("MaxOverStrides", opset, [*names, *constants], body, output="L", doc=doc)
     return Step(function, constants)
 
 

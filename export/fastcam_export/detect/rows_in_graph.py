@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import onnx_ir as ir
 from fastcam_runtime.detect.head import Grid, Head
@@ -15,15 +15,25 @@ from ..authoring.tap_input import dequantizer, float_activation
 
 
 @dataclass(frozen=True)
+class Table:
+    """Some rows of values."""
+
+    value: ir.Value
+    """[N,A,V] or [N,V,A]."""
+    axis: int
+    """The axis of the values: 2 for [N,A,V], 1 for [N,V,A]."""
+    width: int
+    """V; 0 if it is not known."""
+
+
+@dataclass(frozen=True)
 class Part:
     """The scores of some rows, and what is needed to read them."""
 
-    scores: ir.Value
-    """[N,A,V] or [N,V,A]."""
-    objectness: ir.Value | None
-    """Likewise."""
-    axis: int
-    """The axis of the values: 2 for [N,A,V], 1 for [N,V,A]."""
+    scores: Table
+    by_class: Table
+    """The same scores in the order that one class is read from at least cost."""
+    objectness: Table | None
     grids: tuple[Grid, ...]
     """The grids of these rows, or all grids of the head."""
     size: ir.Value | None
@@ -31,37 +41,42 @@ class Part:
 
     def _classes(self, op: Ops, head: Head) -> ir.Value:
         """All class scores, [N,A,C] or [N,C,A], after the softmax if the head needs one."""
-        scores = op.Softmax(self.scores, axis=self.axis) if head.activation == "softmax" else self.scores
-        return op.Slice(scores, [head.score_at], [head.score_at + head.classes], [self.axis])
+        scores = _activated(op, head, self.scores)
+        return op.Slice(scores, [head.score_at], [head.score_at + head.classes], [self.scores.axis])
 
     def best(self, op: Ops, head: Head) -> ir.Value:
         """The highest class score of each row, [N,A]."""
-        return op.reduce("ReduceMax", self._classes(op, head), [self.axis], keepdims=False)
+        return op.reduce("ReduceMax", self._classes(op, head), [self.scores.axis], keepdims=False)
 
     def best_class(self, op: Ops, head: Head) -> ir.Value:
         """The class of that score, int64 [N,A]."""
-        return op.ArgMax(self._classes(op, head), axis=self.axis, keepdims=0)
+        return op.ArgMax(self._classes(op, head), axis=self.scores.axis, keepdims=0)
 
     def row(self, op: Ops, head: Head, row: ir.Value) -> ir.Value:
         """The class scores of one row of each picture, [N,C]; `row` is int64 [N,1]."""
         classes = self._classes(op, head)
-        if self.axis == 2:
+        if self.scores.axis == 2:
             return op.GatherND(classes, row, batch_dims=1)
         index = op.Expand(op.Unsqueeze(row, [2]), op.Concat([1], [head.classes], [1], axis=0))
         return op.Squeeze(op.GatherElements(classes, index, axis=2), [2])
 
     def of_class(self, op: Ops, head: Head, chosen: ir.Value, one_picture: bool) -> ir.Value:
         """The scores of the chosen classes, [K,A], before the objectness."""
-        scores = op.Softmax(self.scores, axis=self.axis) if head.activation == "softmax" else self.scores
+        table = self.by_class
+        scores, axis = _activated(op, head, table), table.axis
+        if table.width == 1:
+            # Nothing to pick; copies of the one class if several are wanted. A Gather would go row by row.
+            rows = op.Squeeze(scores, [axis])
+            return op.Expand(rows, op.Concat(op.Shape(chosen), [1], axis=0)) if one_picture else rows
         column = op.Add(chosen, head.score_at)
         if one_picture:
-            picked = op.Gather(scores, column, axis=self.axis)
-            picked = op.Transpose(picked, perm=[0, 2, 1]) if self.axis == 2 else picked
+            picked = op.Gather(scores, column, axis=axis)
+            picked = op.Transpose(picked, perm=[0, 2, 1]) if axis == 2 else picked
             return op.Squeeze(picked, [0])
         # One class per picture: read only its column, for any number of rows.
-        keep = op.Slice(scores, [0], [1], [self.axis])
+        keep = op.Slice(scores, [0], [1], [axis])
         index = op.Expand(op.Unsqueeze(column, [1, 2]), op.Shape(keep))
-        return op.Squeeze(op.GatherElements(scores, index, axis=self.axis), [self.axis])
+        return op.Squeeze(op.GatherElements(scores, index, axis=axis), [axis])
 
     def score(self, op: Ops, head: Head, classes: ir.Value) -> ir.Value:
         """objectness^p · class^q, both as probabilities, of class scores [K,A]."""
@@ -69,23 +84,21 @@ class Part:
             classes = op.Sigmoid(classes)
         if self.objectness is None:
             return classes
-        there = op.Gather(self.objectness, head.objectness_at, axis=self.axis)
+        table = self.objectness
+        if table.width == 1:
+            there = op.Squeeze(table.value, [table.axis])
+        else:
+            there = op.Gather(table.value, head.objectness_at, axis=table.axis)
         if head.objectness_activation == "sigmoid":
             there = op.Sigmoid(there)
         of_object, of_class = head.powers
         return op.Mul(_power(op, there, of_object), _power(op, classes, of_class))
 
-    def cut(self, op: Ops, number: int) -> Part:
-        """The rows of one grid."""
+    def cut(self, op: Ops, scores: ir.Value, number: int) -> ir.Value:
+        """The scores of one grid, from those of all rows, [K,A]."""
         start, end = self.bounds(op, number)
-        rows_axis = 3 - self.axis
-
-        def part(value: ir.Value) -> ir.Value:
-            result: ir.Value = op.Slice(value, start, end, [rows_axis])
-            return result
-
-        objectness = None if self.objectness is None else part(self.objectness)
-        return replace(self, scores=part(self.scores), objectness=objectness)
+        part: ir.Value = op.Slice(scores, start, end, [1])
+        return part
 
     def sides(self, op: Ops, number: int) -> tuple[ir.Value, ir.Value]:
         """Height and width of one grid, int64 [1] each."""
@@ -108,50 +121,86 @@ class Part:
         return bounds[number], bounds[number + 1]
 
 
-def read_parts(op: Ops, head: Head, values: Mapping[str, ir.Value], size: ir.Value | None) -> list[Part]:
-    """The rows of a head: one part for all of them, or one per grid. `values` are float32."""
-    several = len(head.scores) > 1
-    parts = []
-    for k, name in enumerate(head.scores):
-        own = head.grids[k] if several or head.layout == "grid" else None
-        there = head.objectness[k] if head.objectness else None
-        scores = _laid_out(op, head, values[name], own)
-        objectness = None
-        if there is not None:
-            objectness = scores if there == name else _laid_out(op, head, values[there], own)
-        parts.append(Part(scores, objectness, 2 if head.layout == "rows" else 1, head.grids, size))
-    return parts
+@dataclass(frozen=True)
+class Source:
+    """The tensors that hold a head's scores, float32, by their names in the head."""
+
+    head: Head
+    values: Mapping[str, ir.Value]
+    columns: Mapping[str, ir.Value]
+    """N×V×A, for outputs N×A×V that the network transposes from it."""
+    size: ir.Value | None
+    """Height and width of the picture where they are free, int64 [2]."""
+
+    def parts(self, op: Ops) -> list[Part]:
+        """The rows of the head: one part for all of them, or one per grid."""
+        head = self.head
+        several = len(head.scores) > 1
+        parts = []
+        for k, name in enumerate(head.scores):
+            own = head.grids[k] if several or head.layout == "grid" else None
+            scores = _laid_out(op, head, self.values[name], own)
+            by_class = self._by_class(name, scores)
+            objectness = None
+            if head.objectness:
+                there = head.objectness[k]
+                same = there == name
+                rows = scores if same else _laid_out(op, head, self.values[there], own)
+                objectness = self._by_class(there, rows)
+            parts.append(Part(scores, by_class, objectness, head.grids, self.size))
+        return parts
+
+    def _by_class(self, name: str, rows: Table) -> Table:
+        return Table(self.columns[name], 1, rows.width) if name in self.columns else rows
 
 
-def _laid_out(op: Ops, head: Head, value: ir.Value, grid: Grid | None) -> ir.Value:
-    """An output with rank 3: N×A×V or N×V×A."""
-    dims = known_dims(value) or ()
-    if head.layout == "grid" and grid is not None:
-        planes = op.Reshape(value, [0, grid.per_cell, (dims[1] or 0) // grid.per_cell, -1])
-        if grid.per_cell == 1:
-            return op.Squeeze(planes, [1])
-        moved = op.Transpose(planes, perm=[0, 2, 1, 3])
-        return op.Reshape(moved, [0, 0, -1])
-    if len(dims) in (0, 3):
-        return value
-    rows = head.rows if grid is None else grid.rows
-    return op.Reshape(value, [-1, rows, dims[-1] or 1])
-
-
-def _power(op: Ops, values: ir.Value, exponent: float) -> ir.Value:
-    if exponent == 1:
-        return values
-    return op.Sqrt(values) if exponent == 0.5 else op.Pow(values, exponent)
-
-
-def read_outputs(branch: Branch, head: Head, model: ir.Model) -> dict[str, ir.Value]:
-    """The tensors that a class map reads, as float32, by their names in the head."""
+def read_source(branch: Branch, head: Head, model: ir.Model, size: ir.Value | None) -> Source:
+    """The tensors that a class map reads, as float32."""
     known = {value.name: value for node in model.graph for value in node.outputs}
-    read = {}
+    read: dict[str, ir.Value] = {}
+    columns: dict[str, ir.Value] = {}
     for name in dict.fromkeys((*head.scores, *head.objectness)):
         value = known[name]
         plain = value.dtype == ir.DataType.FLOAT and dequantizer(value) is None
         read[name] = value if plain else float_activation(branch, value, f"cam/{name}")
         if read[name].shape is None:
             read[name].shape = value.shape
-    return read
+        before = _before_transpose(value) if plain and head.layout == "rows" else None
+        if before is not None:
+            columns[name] = before
+    return Source(head, read, columns, size)
+
+
+def _before_transpose(value: ir.Value) -> ir.Value | None:
+    """N×V×A, if `value` is its transpose N×A×V."""
+    node = value.producer()
+    if node is None or node.op_type != "Transpose" or node.domain not in ("", "ai.onnx"):
+        return None
+    return node.inputs[0] if list(node.attributes.get_ints("perm", ())) == [0, 2, 1] else None
+
+
+def _laid_out(op: Ops, head: Head, value: ir.Value, grid: Grid | None) -> Table:
+    """An output with rank 3."""
+    dims = known_dims(value) or ()
+    axis = 2 if head.layout == "rows" else 1
+    if head.layout == "grid" and grid is not None:
+        width = (dims[1] or 0) // grid.per_cell
+        planes = op.Reshape(value, [0, grid.per_cell, width, -1])
+        if grid.per_cell == 1:
+            return Table(op.Squeeze(planes, [1]), axis, width)
+        moved = op.Transpose(planes, perm=[0, 2, 1, 3])
+        return Table(op.Reshape(moved, [0, 0, -1]), axis, width)
+    if len(dims) in (0, 3):
+        return Table(value, axis, dims[axis] or 0 if dims else 0)
+    rows = head.rows if grid is None else grid.rows
+    return Table(op.Reshape(value, [-1, rows, dims[-1] or 1]), axis, dims[-1] or 1)
+
+
+def _activated(op: Ops, head: Head, table: Table) -> ir.Value:
+    return op.Softmax(table.value, axis=table.axis) if head.activation == "softmax" else table.value
+
+
+def _power(op: Ops, values: ir.Value, exponent: float) -> ir.Value:
+    if exponent == 1:
+        return values
+    return op.Sqrt(values) if exponent == 0.5 else op.Pow(values, exponent)

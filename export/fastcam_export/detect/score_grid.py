@@ -6,7 +6,7 @@ read. The class map is the maximum over the strides, each upsampled to the pictu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
@@ -17,7 +17,7 @@ from ..authoring.ops import Ops
 from ..cam.outline import outline
 from ..errors import GraftError
 from ..method.bilinear import Size
-from .rows_in_graph import Part, read_parts
+from .rows_in_graph import Part, Source
 
 
 @dataclass(frozen=True)
@@ -29,52 +29,59 @@ class ScoreGrids:
     sizes: list[Size]
 
 
-def score_grids(
-    branch: Branch,
-    head: Head,
-    values: Mapping[str, ir.Value],
-    wanted: ir.Value,
-    *,
-    one_picture: bool,
-    size: ir.Value | None,
-) -> ScoreGrids:
+def score_grids(branch: Branch, source: Source, wanted: ir.Value, *, one_picture: bool) -> ScoreGrids:
     """Read the scores of the wanted classes from the head.
 
     Args:
         branch: Gets the nodes `fastcam/cam/…`.
-        head: The head, with its grids.
-        values: The tensors that `head` names, float32.
+        source: The tensors with the scores, and the head with its grids.
         wanted: int64 [K]: the classes, −1 for the class of the best detection.
         one_picture: The batch is fixed to 1, and any number of classes is allowed.
-        size: Height and width of the picture at run time, int64 [2]; None where both are fixed.
 
     Raises:
         GraftError: The rows of the head belong to no grid.
     """
+    head = source.head
     if not head.grids:
         raise GraftError(
             f"no class map: the rows of '{head.boxes[0]}' belong to no grid; saliency_map works without it"
         )
     op = Ops(branch.opset)
-    parts = read_parts(op, head, values, size)
-    selected = _select(op, head, parts, wanted, one_picture)
+    selected = _select(op, head, source.parts(op), wanted, one_picture)
     step, inputs = outline(
         op, "SelectDetectedClass", selected, "class", "The wanted class, or the best detection's."
     )
     chosen = branch.call(step, *inputs, name="cam/class")
 
+    every = None
+    if len(head.scores) == 1:
+        # All strides at once: picking one value per row costs as much time as copying whole rows.
+        op = Ops(branch.opset)
+        scores = _of_class(op, head, source.parts(op)[0], chosen, one_picture)
+        doc = "The scores of the selected class, of all rows."
+        step, inputs = outline(op, "ClassScores", scores, "scores", doc)
+        every = branch.call(step, *inputs, name="cam/scores")
     maps: list[ir.Value] = []
     for number in range(len(head.grids)):
         # One function per stride, each recorded separately: `outline` takes one result.
         op = Ops(branch.opset)
-        parts = read_parts(op, head, values, size)
-        grid = _class_grid(op, head, parts, chosen, number, one_picture)
+        parts = source.parts(op)
+        part = parts[0] if every is not None else parts[number]
+        if every is not None:
+            scores = part.cut(op, every, number)
+        else:
+            scores = _of_class(op, head, part, chosen, one_picture)
+        grid = _class_grid(op, head, part, scores, number)
         stride = f"{head.grids[number].stride:g}"
         doc = f"The scores of the selected class on the grid of stride {stride}."
         step, inputs = outline(op, f"ScoreGrid{stride.replace('.', '_')}", grid, "scores", doc)
         maps.append(branch.call(step, *inputs, name=f"cam/stride_{stride}"))
-    fixed: list[Size] = [(None, None) if size is not None else (g.height, g.width) for g in head.grids]
-    return ScoreGrids(maps, fixed)
+    free = source.size is not None
+    return ScoreGrids(maps, [(None, None) if free else (g.height, g.width) for g in head.grids])
+
+
+def _of_class(op: Ops, head: Head, part: Part, chosen: ir.Value, one_picture: bool) -> ir.Value:
+    return part.score(op, head, part.of_class(op, head, chosen, one_picture))
 
 
 def _select(op: Ops, head: Head, parts: Sequence[Part], wanted: ir.Value, one_picture: bool) -> ir.Value:
@@ -106,13 +113,8 @@ def class_of_row(op: Ops, head: Head, parts: Sequence[Part], row: ir.Value) -> i
     return op.Squeeze(op.GatherElements(classes, row, axis=1), [1])
 
 
-def _class_grid(
-    op: Ops, head: Head, parts: Sequence[Part], chosen: ir.Value, number: int, one_picture: bool
-) -> ir.Value:
-    """The scores of the chosen classes in the cells of one grid, [K,h,w]."""
-    part = parts[number] if len(parts) > 1 else parts[0]
-    part = part if len(parts) > 1 else part.cut(op, number)
-    scores = part.score(op, head, part.of_class(op, head, chosen, one_picture))
+def _class_grid(op: Ops, head: Head, part: Part, scores: ir.Value, number: int) -> ir.Value:
+    """The scores [K,A] of the rows of one grid in its cells, [K,h,w]."""
     height, width = part.sides(op, number)
     per_cell = head.grids[number].per_cell
     if per_cell == 1:

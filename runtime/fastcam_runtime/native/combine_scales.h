@@ -1,5 +1,8 @@
 /* The weighted sum of maps of different sizes, each interpolated bilinearly. A row of a map is stretched to the
  * output's width when an output row first needs it; an output row blends two stretched rows per map. */
+#ifndef FASTCAM_COMBINE_SCALES_H
+#define FASTCAM_COMBINE_SCALES_H
+
 #include "kernels.h"
 
 /* Stretch a row by an even factor: `factor / 2` copies of the first pixel, linear steps between pixels, then
@@ -98,3 +101,5 @@ static void combine_rows(const Layer *layers, size_t count, size_t width, size_t
         }
     }
 }
+
+#endif

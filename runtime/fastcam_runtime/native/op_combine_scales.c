@@ -1,4 +1,5 @@
-/* CombineScales, Upsample and Lovi: they interpolate maps bilinearly to one size, then sum or colour them. */
+/* CombineScales, Upsample, MaxOverStrides and Lovi: they interpolate maps bilinearly to one size, then sum them,
+ * take the maximum, or colour them. */
 #include "operators.h"
 #include "tensors.h"
 
@@ -11,7 +12,7 @@ enum { BAND = 64, PARALLEL_FROM = 1 << 17 };
 enum { MAX_LENGTH = 1 << 24 };
 
 /* What the interpolated maps become. */
-typedef enum { SUM, LOVI } Purpose;
+typedef enum { SUM, LARGEST, LOVI } Purpose;
 
 typedef struct {
     const Setting *setting;
@@ -52,12 +53,13 @@ static void run_rows(const Work *work, size_t first, size_t last, float *scratch
 {
     const Kernels *kernels = work->setting->kernels;
     size_t start = first * work->width;
-    if (work->purpose == SUM)
-        kernels->combine_rows(work->layers, work->count, work->width, first, last, scratch,
-                              (float *)work->out + start);
-    else
+    if (work->purpose == LOVI) {
         kernels->lovi_rows(work->layers, work->count, work->width, first, last, scratch,
                            (uint8_t *)work->out + 3 * start);
+        return;
+    }
+    CombineKernel *rows = work->purpose == SUM ? kernels->combine_rows : kernels->largest_rows;
+    rows(work->layers, work->count, work->width, first, last, scratch, (float *)work->out + start);
 }
 
 static void run_band(void *data, size_t index)
@@ -77,7 +79,7 @@ static OrtStatus *run_images(Work *work, OrtKernelContext *context)
             run_rows(work, 0, work->height, work->scratch);
         for (size_t k = 0; k < work->count; k++)
             work->layers[k].pixels += work->layers[k].height * work->layers[k].width;
-        work->out = (char *)work->out + work->height * work->width * (work->purpose == SUM ? sizeof(float) : 3);
+        work->out = (char *)work->out + work->height * work->width * (work->purpose == LOVI ? 3 : sizeof(float));
     }
     return NULL;
 }
@@ -243,6 +245,24 @@ OrtStatus *upsample(const Setting *setting, OrtKernelContext *context)
 OrtStatus *upsample_dynamic(const Setting *setting, OrtKernelContext *context)
 {
     return interpolate_free(setting, context, SUM);
+}
+
+/* Inputs M1 … MK, lengths, rows of each map, columns: the rows come in bands, and only their last axis is read. */
+OrtStatus *largest(const Setting *setting, OrtKernelContext *context)
+{
+    const OrtApi *api = setting->api;
+    size_t inputs = 0;
+    Size size = {0, 0};
+    TRY(count_inputs(api, context, 4, &inputs));
+    if (inputs % 2 != 0)
+        FAIL("MaxOverStrides takes one constant of rows per map");
+    TRY(read_fixed_size(api, context, inputs, &size));
+    return interpolate(setting, context, inputs / 2 - 1, size, NULL, LARGEST);
+}
+
+OrtStatus *largest_dynamic(const Setting *setting, OrtKernelContext *context)
+{
+    return interpolate_free(setting, context, LARGEST);
 }
 
 OrtStatus *lovi(const Setting *setting, OrtKernelContext *context)

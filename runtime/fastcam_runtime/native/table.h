@@ -16,6 +16,7 @@
 #include "blend_rows.h"
 #include "class_maps.h"
 #include "gauss_normalize.h"
+#include "largest.h"
 #include "lovi.h"
 #include "smoe_quantized.h"
 #endif
@@ -35,6 +36,8 @@ KERNEL(MapKernel, gauss_normalize)
 /* Rows first … last − 1 of the weighted sum of the layers, each interpolated to `width` columns. `scratch` holds
  * 2 * layers * width floats. */
 KERNEL(CombineKernel, combine_rows)
+/* The same rows of the layers' pixelwise maximum, each times its weight. */
+KERNEL(CombineKernel, largest_rows)
 /* The same rows of LOVI, RGB; the layers' weights are 1. `scratch` holds (2 * layers + 3) * width floats. */
 KERNEL(LoviKernel, lovi_rows)
 /* (map − min)/(max − min) of all `count` pixels, which are ≥ 0; 0 where the map is constant. */
@@ -102,6 +105,9 @@ OPERATOR(combine_scales_dynamic, .name = "CombineScalesDynamic")
 /* M [N,h,w], length, rows, columns → [N,H,W]; dynamic: M, size. */
 OPERATOR(upsample, .name = "Upsample")
 OPERATOR(upsample_dynamic, .name = "UpsampleDynamic")
+/* K maps [N,h,w], lengths, K times rows, columns → [N,H,W]; dynamic: K maps, size. */
+OPERATOR(largest, .name = "MaxOverStrides")
+OPERATOR(largest_dynamic, .name = "MaxOverStridesDynamic")
 /* K maps [N,h,w], lengths, rows, columns → RGB [N,H,W,3]; dynamic: K maps, size. */
 OPERATOR(lovi, .name = "Lovi", .output = ORT_UINT8)
 OPERATOR(lovi_dynamic, .name = "LoviDynamic", .output = ORT_UINT8)

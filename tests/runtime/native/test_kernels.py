@@ -11,6 +11,7 @@ import pytest
 from fastcam_export import graft
 from fastcam_export.authoring.ops import Step
 from fastcam_export.cam import minmax
+from fastcam_export.detect.class_map import largest
 from fastcam_export.method.bilinear import upsample
 from fastcam_export.method.class_maps import fast_cam, non_class
 from fastcam_export.method.combine import combine
@@ -227,6 +228,24 @@ def test_lovi_is_the_formula_for_any_sizes(count: int, threads: int) -> None:
             assert (found.dtype, found.shape) == (np.uint8, (2, *size, 3))
             assert not found[1].any()
             np.testing.assert_allclose(found, expected, rtol=0, atol=0.505)  # the nearest whole number
+
+
+@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 7])
+def test_the_largest_over_strides_for_any_sizes(count: int, threads: int, tmp_path: Path) -> None:
+    for size in ((37, 50), (1, 1), (448, 320)):
+        rng = np.random.default_rng(count)
+        sizes = [(int(h), int(w)) for h, w in rng.integers(1, 40, (count, 2))]
+        maps = [rng.standard_normal((2, *s)).astype(np.float32) for s in sizes]
+        expected = np.max([method.bilinear(m, *size) for m in maps], axis=0)
+        fixed = largest(opset=17, sizes=sizes, size=size)
+        free = largest(opset=17, sizes=[(None, None)] * count, size=(None, None))
+        for step, data in ((fixed, maps), (free, [*maps, np.array(size)])):
+            model = step_model(step, *data)
+            found = feed(compiled_session(model, threads), *data)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
+            inputs = {f"in{k}": array for k, array in enumerate(data)}
+            assert operators_run(model, inputs, tmp_path) == {step.function.name}
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 5, 7), (3, 40, 41)])
