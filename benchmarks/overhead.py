@@ -79,7 +79,8 @@ def measure_forms(
         Contender.of(form, runner(session, size), options.clock) for form, session in sessions.items()
     ]
     measure(contenders, options.rounds, pause=PAUSE if threads > 1 else 0)
-    measured = Measured(name, size, threads, contenders)
+    # The sessions of all networks together would take 15 GB.
+    measured = Measured(name, size, threads, [contender.without_work() for contender in contenders])
     logger.info("%s", measured)
     return measured
 

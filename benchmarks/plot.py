@@ -6,6 +6,7 @@ python -m benchmarks.plot [--results FOLDER]
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -99,7 +100,13 @@ def _peer_colour(row: Mapping[str, Any]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.plot", description=__doc__.partition("\n")[0])
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER")
-    print(f"saved {plot(parser.parse_args(arguments).results)}")
+    folder = parser.parse_args(arguments).results
+    if importlib.util.find_spec("matplotlib") is None:
+        print("no plot: the package matplotlib is not installed")
+    elif not (folder / "overhead.json").exists():
+        print(f"no plot: {folder} has no overhead.json")
+    else:
+        print(f"saved {plot(folder)}")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 import sys
 from itertools import pairwise
@@ -127,3 +127,17 @@ def test_plot(tmp_path: Path) -> None:
     with_peers = plot(tmp_path).read_bytes()
     assert with_peers.startswith(b"\x89PNG")
     assert with_peers != without_peers
+
+
+def test_what_is_missing_is_told_and_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plot = importlib.import_module("benchmarks.plot")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert gradcam_agreement.main(["--check"]) == 0
+    assert plot.main(["--results", str(tmp_path)]) == 0
+    monkeypatch.undo()
+    assert capsys.readouterr().out.splitlines() == [
+        "not measured: the package grad-cam is not installed",
+        "no plot: the package matplotlib is not installed",
+    ]

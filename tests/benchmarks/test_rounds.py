@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,24 @@ def test_everybody_runs_once_per_round() -> None:
     assert len(rounds) == 8
     assert {"".join(sorted(one)) for one in rounds} == {"abc"}
     assert all(len(contender.samples) == 6 for contender in contenders)
+
+
+def test_samples_do_not_keep_what_was_timed_alive() -> None:
+    """Else a run over many networks keeps all of their sessions."""
+
+    class Session:
+        def run(self) -> None: ...
+
+    session = Session()
+    lives = weakref.ref(session)
+    contender = Contender.of("a", session.run)
+    measure([contender], 2)
+    kept = contender.without_work()
+    del session, contender
+    assert lives() is None
+    assert len(kept.samples) == 2
+    with pytest.raises(RuntimeError, match="done"):
+        kept.time_ms()
 
 
 def test_nobody_always_follows_the_same() -> None:
