@@ -12,7 +12,7 @@ from . import protocol, study_plan
 from .cells import read_results
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "quality"
-STUDY, RETRAIN = "study.json", "retrain.jsonl"
+STUDY, RETRAIN, SCALES = "study.json", "retrain.jsonl", "scales.json"
 EVALUATIONS = ("lite0-imagenet.json", "lite0-gradcampp.json", "lite0-coco.json")
 """The results of `fastcam evaluate`, without the figures of single pictures."""
 
@@ -26,8 +26,9 @@ def accept(results: Path, reference: Path = REFERENCE) -> None:
     if (results / "study.jsonl").exists():
         text = json.dumps(_condensed(results / "study.jsonl"), ensure_ascii=False)
         (reference / STUDY).write_text(text + "\n", encoding="utf-8")
-    if (results / RETRAIN).exists():
-        shutil.copyfile(results / RETRAIN, reference / RETRAIN)
+    for name in (RETRAIN, SCALES):
+        if (results / name).exists():
+            shutil.copyfile(results / name, reference / name)
     for name in EVALUATIONS:
         if (results / name).exists():
             content = json.loads((results / name).read_text(encoding="utf-8"))
@@ -51,7 +52,7 @@ def retraining(reference: Path = REFERENCE) -> list[dict[str, Any]]:
 
 
 def evaluation(name: str, reference: Path = REFERENCE) -> dict[str, Any] | None:
-    """One of `EVALUATIONS`; None if it was not accepted."""
+    """One of `EVALUATIONS`, or `SCALES`; None if it was not accepted."""
     path = reference / name
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 

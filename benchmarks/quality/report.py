@@ -19,7 +19,7 @@ from ..markdown import paragraph
 from . import reference
 from .evaluation_tables import evaluation_section
 from .retrain_tables import retrain_section
-from .study_tables import candidate_section, study_section
+from .study_tables import candidate_section, scale_section, study_section
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "quality.md"
@@ -48,6 +48,7 @@ def page(folder: Path = reference.REFERENCE) -> str:
         *map(paragraph, _HEAD),
         study_section(scores),
         candidate_section(scores),
+        scale_section(reference.evaluation(reference.SCALES, folder)),
         evaluation_section(folder),
         retrain_section(reference.retraining(folder)),
     ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fastcam_export.evaluate.bootstrap import Estimate, estimate
 
@@ -11,6 +12,8 @@ from . import study_plan
 from .reference import Scores
 
 COMMAND = "python -m benchmarks.quality.study"
+DEFAULT_WEIGHTS = "linear"
+"""The default for a network that does not have five scales."""
 ENOUGH = 30
 """Pictures in each half before a candidate may be adopted."""
 
@@ -67,11 +70,36 @@ def candidate_section(scores: Scores) -> str:
         "95 % interval on the odd ones. The candidate with the highest mean over the networks on the even "
         "pictures is selected; the odd ones confirm it if the interval excludes zero on at least two "
         f"networks and it is worse on none. {' '.join(verdicts)} {few}Two rules were fixed only after the "
-        f"first results: the mean over the networks selects, and a half needs {ENOUGH} pictures. Not "
-        "measured: weights for three, four and six scales, because all networks here have five; and the "
-        "flicker of the first scale."
+        f"first results: the mean over the networks selects, and a half needs {ENOUGH} pictures."
     )
     return f"## A better map?\n\n{text}\n\n{markdown_table(['candidate', 'instead of', *scores], rows)}"
+
+
+def scale_section(results: Mapping[str, Any] | None) -> str:
+    """Weights for four scales, and the flicker of the first scale; empty if they were not measured."""
+    if results is None:
+        return ""
+    weights, changes = results["weights"], results["flicker"]
+    old = weights[DEFAULT_WEIGHTS]
+    rows = []
+    for name, values in weights.items():
+        halves = [_gap(values[half::2], old[half::2]) for half in (0, 1)]
+        gaps = ["", ""] if name == DEFAULT_WEIGHTS else [_number(halves[0].mean), _interval(halves[1])]
+        rows.append([name, _number(_mean(values)).replace("+", ""), *gaps])
+    text = paragraph(
+        f"SqueezeNet 1.1 has four scales; the default there is {DEFAULT_WEIGHTS} ({len(old)} pictures). "
+        "The other networks with real weights have five: three and six scales were not measured."
+    )
+    table = markdown_table(["weights", "score", "even pictures", "odd pictures"], rows)
+    flicker_rows = [[name, f"{one['plain']:.1f}", f"{one['smoothed']:.1f}"] for name, one in changes.items()]
+    flicker_text = paragraph(
+        "Change per frame of cars.mp4, in percent of the map's standard deviation. Smoothing over time is "
+        "the default for videos."
+    )
+    changed = markdown_table(["EfficientNet-Lite0", "plain", "smoothed 0.7"], flicker_rows)
+    made = "Made by `python -m benchmarks.quality.scale_candidates`."
+    title = "### Weights for four scales, and the first scale"
+    return "\n\n".join([title, made, text, table, flicker_text, changed])
 
 
 def _verdict(name: str, old: str, gains: Sequence[Estimate], checks: Sequence[Estimate]) -> str:

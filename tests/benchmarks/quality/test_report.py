@@ -47,6 +47,20 @@ def test_nothing_is_said_without_results(tmp_path: Path) -> None:
     assert "|" not in page(tmp_path)
 
 
+def test_weights_for_four_scales_are_compared_in_halves(tmp_path: Path) -> None:
+    """The even pictures select, the odd ones confirm; the default has nothing to be compared with."""
+    content = {
+        "weights": {"linear": [0.1, 0.3] * 4, "equal": [0.2, 0.1] * 4},
+        "flicker": {"scale 1": {"plain": 62.12, "smoothed": 17.93}},
+    }
+    (tmp_path / reference.SCALES).write_text(json.dumps(content))
+    reference.accept(tmp_path, tmp_path / "reference")
+    lines = page(tmp_path / "reference").splitlines()
+    assert "| linear | 0.200 |  |  |" in lines
+    assert "| equal | 0.150 | +0.100 | [−0.200, −0.200] |" in lines
+    assert "| scale 1 | 62.1 | 17.9 |" in lines
+
+
 def test_sums_of_masked_photos_take_only_the_columns_that_every_map_has() -> None:
     cells = [
         ("smoe prior", "KAR", 0.1, 0.5), ("smoe prior", "ROAR", 0.5, 0.4), ("smoe prior", "KAR", 0.9, 0.8),
