@@ -11,6 +11,7 @@ import onnxruntime as ort
 from fastcam_runtime.contract import LOVI, Metadata
 from fastcam_runtime.errors import ModelError, first_line
 from fastcam_runtime.model.feeds import random_feeds
+from fastcam_runtime.model.session import start_session
 from fastcam_runtime.model.trial import TOLERANCE, Arrays, difference, run_once
 from fastcam_runtime.model.watching import has_loop
 from fastcam_runtime.text import count
@@ -73,7 +74,7 @@ def _run(model: Path | bytes, what: str, metadata: Metadata, feeds: Arrays | Non
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     source: Any = str(model) if isinstance(model, Path) else model
     try:
-        session = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        session = start_session(source, options)
         if feeds is None:
             feeds = random_feeds(session.get_inputs(), metadata)
         return run_once(session, metadata, feeds, what, loops=has_loop(model)), feeds

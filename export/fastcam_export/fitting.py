@@ -12,6 +12,7 @@ import onnxruntime as ort
 from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
 from fastcam_runtime.errors import ModelError, first_line
 from fastcam_runtime.model.feeds import make_feeds
+from fastcam_runtime.model.session import start_session
 from fastcam_runtime.model.watching import Runner
 from fastcam_runtime.preprocess import IMAGE_TYPES, Preprocessor
 
@@ -82,7 +83,7 @@ def fits(model: Path, image: ImageInput, scores: str, scores_are: str, photos: S
     options = ort.SessionOptions()
     options.log_severity_level = 4  # failures are raised
     try:
-        session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        session = start_session(str(model), options)
     except Exception as error:  # onnxruntime raises a family of its own
         raise GraftError(f"{model}: onnxruntime cannot run it: {first_line(error)}") from error
     run = Runner(str(model), model)

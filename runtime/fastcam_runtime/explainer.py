@@ -88,7 +88,7 @@ class Explainer:
         self.outputs = model.words if outputs is None else tuple(outputs)
         session = model.session(self.outputs)
         image = model.image_input(session)
-        self._batch: int | None = image.shape[0] if isinstance(image.shape[0], int) else None
+        self._batch: int | None = next((n for n in image.shape[:1] if isinstance(n, int)), None)
         size = self.metadata.image
         check_picture(f"{model.path}: its input {size.name!r}", self._batch or 1, size.height, size.width)
         self._preprocessor = Preprocessor(

@@ -33,6 +33,8 @@ LEAST_RUN_BYTES = 1_500_000_000
 LOOP_SECONDS = 10.0
 """Time limit for one run of a network with a Loop, which may be endless. The loops of detectors
 take milliseconds. A network without a Loop always ends: its tensors have limits."""
+TRIAL_SECONDS = 12.0
+"""Time limit for all trial runs of a network with a Loop in one command: an export takes about five."""
 MAX_DIMENSION = 1 << 31
 """A dimension of a tap or a weight: kernels count elements with 32 bits."""
 MAX_RANK = 16

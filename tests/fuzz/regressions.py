@@ -61,7 +61,12 @@ def many_channels() -> onnx.ModelProto:
 
 
 def endless_loop() -> onnx.ModelProto:
-    """A loop of 2^62 trips, before a tensor whose shape is known only at run time."""
+    """A loop that does not end."""
+    return looping(1 << 62)
+
+
+def looping(trips: int) -> onnx.ModelProto:
+    """A loop of so many trips, before a tensor whose shape is known only at run time."""
     model = small_cnn()
     body = helper.make_graph(
         [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Relu", ["v"], ["w"])],
@@ -76,7 +81,7 @@ def endless_loop() -> onnx.ModelProto:
             helper.make_tensor_value_info("w", TensorProto.FLOAT, None),
         ],
     )
-    model.graph.initializer.append(helper.make_tensor("trips", TensorProto.INT64, [], [1 << 62]))
+    model.graph.initializer.append(helper.make_tensor("trips", TensorProto.INT64, [], [trips]))
     model.graph.node[1].CopyFrom(helper.make_node("Loop", ["trips", "", "c1"], ["a1"], body=body))
     return model
 
@@ -156,6 +161,50 @@ def normalization_without_size() -> onnx.ModelProto:
     return model
 
 
+def huge_opset() -> onnx.ModelProto:
+    """A model that imports version 2^40 of a domain, beside a function."""
+    model = with_function("y = Relu (x)")
+    model.opset_import[0].version = 1 << 40
+    return model
+
+
+def unreadable_operator() -> onnx.ModelProto:
+    """An operator whose name is not UTF-8."""
+    data = small_cnn().SerializeToString()
+    return onnx.load_from_string(data.replace(b"Relu", b"Rel\xff"))
+
+
+def resize_of_graphs() -> onnx.ModelProto:
+    """A Resize whose mode is no text."""
+    model = _resizing()
+    mode = next(a for a in model.graph.node[1].attribute if a.name == "mode")
+    mode.type = onnx.AttributeProto.GRAPHS
+    return model
+
+
+def resize_in_bytes() -> onnx.ModelProto:
+    """A Resize whose mode is not UTF-8."""
+    model = _resizing()
+    mode = next(a for a in model.graph.node[1].attribute if a.name == "mode")
+    mode.s = b"\xce\xfa\xff"
+    return model
+
+
+def _resizing() -> onnx.ModelProto:
+    model = small_cnn()
+    model.graph.initializer.append(helper.make_tensor("scales", TensorProto.FLOAT, [4], [1, 1, 1, 1]))
+    node = helper.make_node("Resize", ["c1", "", "scales"], ["a1"], mode="nearest")
+    model.graph.node[1].CopyFrom(node)
+    return model
+
+
+def node_for_an_unknown_device() -> onnx.ModelProto:
+    """A node that names a device configuration which the model does not have."""
+    model = small_cnn()
+    model.graph.node[1].device_configurations.add()
+    return model
+
+
 def node_without_inputs() -> onnx.ModelProto:
     """A convolution without inputs."""
     model = small_cnn()
@@ -209,6 +258,11 @@ REGRESSIONS: dict[str, tuple[Maker, str]] = {
     "far_opset": (far_opset, "opset"),
     "negative_opset": (negative_opset, "opset"),
     "normalization_without_size": (normalization_without_size, "size"),
+    "huge_opset": (huge_opset, "opset"),
+    "unreadable_operator": (unreadable_operator, "UTF-8"),
+    "resize_of_graphs": (resize_of_graphs, "mode"),
+    "resize_in_bytes": (resize_in_bytes, "mode"),
+    "node_for_an_unknown_device": (node_for_an_unknown_device, "device"),
     "node_without_inputs": (node_without_inputs, "no image input"),
     "node_without_outputs": (node_without_outputs, "no image input"),
     "many_nodes": (many_nodes, "nodes"),

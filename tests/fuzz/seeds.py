@@ -11,20 +11,12 @@ import onnx
 import onnxruntime as ort
 from fastcam_export import graft
 from fastcam_runtime.contract import METADATA_KEY
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 from support.networks import hide_a_shape, residual_net, small_cnn
 
-from .regressions import endless_loop, with_function
+from .regressions import looping, with_function
 
 SMALL = "float[1,3,16,16] input"
-
-
-def _looping() -> onnx.ModelProto:
-    model = endless_loop()
-    for tensor in model.graph.initializer:
-        if tensor.name == "trips":
-            tensor.CopyFrom(helper.make_tensor("trips", TensorProto.INT64, [], [2]))
-    return model
 
 
 def _hidden() -> onnx.ModelProto:
@@ -60,7 +52,7 @@ def plain_models() -> tuple[bytes, ...]:
     """Networks without maps."""
     made = [
         small_cnn(SMALL), small_cnn(SMALL, opset=9), small_cnn(SMALL, opset=21), residual_net(),
-        with_function("y = Relu (x)"), _looping(), _hidden(), _named(), _with_constants(),
+        with_function("y = Relu (x)"), looping(2), _hidden(), _named(), _with_constants(),
     ]  # fmt: skip
     return tuple(model.SerializeToString() for model in made)
 

@@ -15,7 +15,7 @@ import onnxruntime as ort
 from fastcam_runtime.errors import ModelError, first_line
 from fastcam_runtime.limits import check_elements
 from fastcam_runtime.model.feeds import make_feeds
-from fastcam_runtime.model.session import WEIGHTS_FOLDER
+from fastcam_runtime.model.session import WEIGHTS_FOLDER, start_session
 from fastcam_runtime.model.watching import Runner
 
 from ..errors import GraftError
@@ -144,11 +144,11 @@ def observe(
     image = ends.image.name or ""
     try:
         data = proto.SerializeToString()
-        session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        session = start_session(data, options)
         feeds = make_feeds(session.get_inputs(), image, ends.shape, np.zeros)
         if picture is not None:
             feeds[image] = picture
-        results = Runner("the model", data)(session, list(names), feeds)
+        results = Runner("the model", data, trial=True)(session, list(names), feeds)
     except ModelError:
         raise
     except Exception as error:  # onnxruntime's errors have no public base class

@@ -10,6 +10,7 @@ import onnx_ir as ir
 import onnxruntime as ort
 from fastcam_runtime.contract import ARGMAX, CHOICE_INPUTS, Metadata
 from fastcam_runtime.errors import ModelError, first_line
+from fastcam_runtime.model.session import start_session
 from fastcam_runtime.model.watching import Runner
 from fastcam_runtime.preprocess import Preprocessor
 
@@ -72,13 +73,13 @@ def _run(model: Path | bytes, feeds: dict[str, np.ndarray]) -> dict[str, np.ndar
     options = ort.SessionOptions()
     options.log_severity_level = 4
     try:
-        session = ort.InferenceSession(
-            str(model) if isinstance(model, Path) else model, options, providers=["CPUExecutionProvider"]
-        )
+        session = start_session(str(model) if isinstance(model, Path) else model, options)
         required = [value.name for value in session.get_inputs() if value.name in CHOICE_INPUTS]
         feeds = {**feeds, **{name: np.array([ARGMAX], np.int64) for name in required}}
         names = [value.name for value in session.get_outputs()]
-        return dict(zip(names, Runner("the deployed form", model)(session, None, feeds), strict=True))
+        return dict(
+            zip(names, Runner("the deployed form", model, trial=True)(session, None, feeds), strict=True)
+        )
     except ModelError:
         raise
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError

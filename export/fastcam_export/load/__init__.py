@@ -17,6 +17,7 @@ from .bounds import check_bounds
 from .onnx_file import read
 from .source import Source
 from .upgrade import upgrade
+from .view import refuse_unseen
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +51,9 @@ def load(
         )
     if example is not None:
         raise LoadError("an example input is for torch models; this is an ONNX model")
-    return upgrade(check_bounds(_from_onnx(model)))
+    source = _from_onnx(model)
+    refuse_unseen(source)
+    return upgrade(check_bounds(source))
 
 
 def _from_onnx(model: str | Path | bytes | onnx.ModelProto | ir.Model) -> Source:

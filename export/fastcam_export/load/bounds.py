@@ -44,6 +44,9 @@ class _Bounds:
         """The number of nodes of each function; 0 while it is being counted."""
 
     def check(self) -> None:
+        for opset in self._proto.opset_import:
+            if abs(opset.version) > _LARGEST_VERSION:
+                raise LoadError(f"it imports opset {opset.version}, which no domain has")
         for function in self._functions.values():
             _check_opsets(function.name, function.opset_import)
         for key in self._functions:
@@ -74,7 +77,7 @@ class _Bounds:
             for attribute in node.attribute:
                 found += self._count_attribute(node, attribute, depth, opset)
             if node.domain in _STANDARD and key not in self._functions:
-                _check_required(node, opset)
+                _check_attributes(node, opset)
             if found > MAX_NODES:
                 _check_count(found)
         return found
@@ -107,21 +110,44 @@ def _standard(opsets: Iterable[onnx.OperatorSetIdProto]) -> int:
     return max((opset.version for opset in opsets if opset.domain in _STANDARD), default=0)
 
 
-def _check_required(node: onnx.NodeProto, opset: int) -> None:
+def _check_attributes(node: onnx.NodeProto, opset: int) -> None:
+    """Refuse a standard operator whose attributes are missing or of a wrong type, as onnxruntime does."""
+    known = _attributes(node.op_type, opset)
+    what = f"a {node.op_type} ({shown(node.name)})"
     present = {attribute.name for attribute in node.attribute}
-    for name in _required(node.op_type, opset):
-        if name not in present:
-            raise LoadError(f"a {node.op_type} ({shown(node.name)}) lacks its attribute '{name}'")
+    for name, (_, required) in known.items():
+        if required and name not in present:
+            raise LoadError(f"{what} lacks its attribute '{name}'")
+    for attribute in node.attribute:
+        kind, _ = known.get(attribute.name, (attribute.type, False))
+        if kind != attribute.type and not attribute.ref_attr_name:
+            raise LoadError(
+                f"the attribute {shown(attribute.name)} of {what} is of type {_kind(attribute.type)}, not "
+                f"{_kind(kind)}"
+            )
+        for text in (attribute.s, *attribute.strings):
+            try:
+                text.decode()
+            except UnicodeDecodeError:
+                raise LoadError(f"the attribute {shown(attribute.name)} of {what} is not UTF-8") from None
+
+
+def _kind(number: int) -> str:
+    kinds = onnx.AttributeProto.AttributeType
+    return str(kinds.Name(number)) if number in kinds.values() else str(number)
 
 
 @functools.cache
-def _required(op_type: str, opset: int) -> tuple[str, ...]:
-    """The attributes that a standard operator must have; none for an operator that onnx does not know."""
+def _attributes(op_type: str, opset: int) -> dict[str, tuple[int, bool]]:
+    """The attributes of a standard operator: the number of the type, and whether it must have them.
+
+    None for an operator that onnx does not know.
+    """
     try:
         schema = onnx.defs.get_schema(op_type, min(max(opset, 0), _LARGEST_VERSION))
     except onnx.defs.SchemaError:
-        return ()
-    return tuple(name for name, attribute in schema.attributes.items() if attribute.required)
+        return {}
+    return {name: (int(known.type.value), known.required) for name, known in schema.attributes.items()}
 
 
 def _check_count(nodes: int) -> None:

@@ -17,7 +17,7 @@ from ..authoring.ops import MIN_OPSET
 from ..errors import GraftError, LoadError
 from .messages import messages, reads
 from .source import Source
-from .view import refuse_unseen, view
+from .view import view
 
 OLDEST_OPSET = 7
 RESIZE_MODES_OPSET = 11
@@ -35,7 +35,6 @@ def upgrade(source: Source) -> Source:
     """
     _refuse_grafted(source)
     _refuse_processor_layout(source)
-    refuse_unseen(source)
     given = source.proto
     if source.proto.functions:
         # A tap may be inside a function, where a graph output cannot read it.

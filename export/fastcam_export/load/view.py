@@ -9,6 +9,7 @@ from typing import Any
 import onnx
 import onnx_ir as ir
 from fastcam_runtime.errors import first_line
+from fastcam_runtime.text import shown
 
 from ..errors import LoadError
 from .messages import messages, texts
@@ -36,12 +37,22 @@ def refuse_unseen(source: Source) -> None:
     """Refuse what onnx_ir would drop silently, or could read but not write.
 
     Raises:
-        LoadError: The model has sparse initializers, or a name that is not UTF-8.
+        LoadError: The model has sparse initializers, a name that is not UTF-8, or a node for a device that
+            it does not describe.
     """
+    devices = {device.name for device in getattr(source.proto, "configuration", ())}  # since onnx 1.18
     for message in _graph_messages(source.proto):
         if isinstance(message, onnx.GraphProto) and message.sparse_initializer:
             weight = message.sparse_initializer[0].values.name
-            raise LoadError(f"{source.name}: its sparse initializer '{weight}' cannot be read: make it dense")
+            raise LoadError(
+                f"{source.name}: its sparse initializer {shown(weight)} cannot be read: make it dense"
+            )
+        if message.DESCRIPTOR.name == "NodeDeviceConfigurationProto":
+            if not message.configuration_id or message.configuration_id not in devices:
+                name = shown(message.configuration_id)
+                raise LoadError(f"{source.name}: a node is for the device {name}, which it does not describe")
+            if any(not spec.tensor_name for spec in message.sharding_spec):
+                raise LoadError(f"{source.name}: a node splits a tensor without a name among devices")
         for text in texts(message):
             if isinstance(text, bytes):
                 raise LoadError(

@@ -19,6 +19,7 @@ import onnxruntime as ort
 from fastcam_runtime.contract import Metadata
 from fastcam_runtime.errors import first_line
 from fastcam_runtime.image import Image
+from fastcam_runtime.model.session import start_session
 from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
 
 from ..errors import GraftError
@@ -117,7 +118,7 @@ def _fold(source: Source, folder: Path) -> Path:
     options.optimized_model_filepath = str(folded)
     options.log_severity_level = 4  # failures are raised
     try:
-        ort.InferenceSession(str(plain), options, providers=["CPUExecutionProvider"])
+        start_session(str(plain), options)
     except Exception as error:  # onnxruntime's errors have no public base class
         raise GraftError(f"{source.name}: onnxruntime cannot run it: {first_line(error)}") from error
     return folded

@@ -17,7 +17,7 @@ from ..model import providers
 from ..model.pruning import is_saliency_output
 from ..model.session import count_threads
 from ..sinks.atomic import prepare_folder, write_whole
-from ..text import format_table
+from ..text import format_table, many_lines
 from ..web.browser import measure_in_browser
 from .arguments import add_speed_switches
 from .bench_tables import format_comparison, format_operators, write_csv
@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
         operators = profile(variants[-1], options)
         report["operators"] = [vars(one) for one in operators]
         text += f"\n\n{format_operators(operators)}"
-    print(text)
+    print(many_lines(text))
     if args.json is not None:
         write_json(args.json, report)
     if args.csv is not None:

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+import onnxruntime as ort
+
 from .. import native
 from ..errors import FastcamError, guarded
 from ..model.device import package_version
-from ..model.watching import LastResort
+from ..model.watching import LastResort, Trials
 from ..sources.live_source import is_hanging
 from ..text import one_line, printable
 from . import bench as cli_bench
@@ -49,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without × or … gets a question mark
     argv, debug = _without_debug(argv)
+    ort.set_default_logger_severity(4)  # failures are raised; onnxruntime would print some of them too
+    Trials.limit()
     LastResort.end = lambda reason: signals.end_at_once(2, one_line(reason))
     try:
         signals.started()

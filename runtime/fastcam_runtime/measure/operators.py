@@ -45,7 +45,7 @@ def profile(variant: Variant, options: BenchOptions) -> list[OperatorTime]:
             profile=Path(folder) / "profile",
         )
         for _ in range(WARM_UP + options.rounds):
-            session.run(None, variant.feed)
+            variant.runner(session, None, variant.feed)
         events = json.loads(Path(session.end_profiling()).read_text())
     return sum_up(
         (event["name"].removesuffix(_SUFFIX), event["args"]["op_name"], event["dur"])

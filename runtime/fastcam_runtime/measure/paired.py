@@ -10,39 +10,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnxruntime as ort
 
-from ..contract import CHOICE_INPUTS, METADATA_KEY, ImageInput, Metadata
+from ..contract import CHOICE_INPUTS, METADATA_KEY
 from ..errors import FastcamError, ModelError, first_line
 from ..image import Array
-from ..limits import check_elements
+from ..limits import LOOP_SECONDS
 from ..model import providers
 from ..model.file import is_ort, summarize_file
 from ..model.ort_format import summarize_ort
 from ..model.pruning import cut_file
-from ..model.session import describe_form, open_cut, open_session
+from ..model.session import describe_form, metadata_of, open_cut, open_session
 from ..model.watching import Runner
 from ..prepared.cache import open_cached
 from ..prepared.fingerprint import sha256
-from ..preprocess import IMAGE_TYPES
 from . import system
 from .conditions import conditions
+from .inputs import random_inputs
 
 WARM_UP = 10
 MIN_ROUNDS = 6
 """Fewer differences give no 95 % confidence interval for their median."""
-_FREE_SIZE = 224
-"""Height and width for a network whose input size is free."""
 _RESAMPLES = 2000
-
-_DTYPES: dict[str, npt.DTypeLike] = {
-    **IMAGE_TYPES,
-    "tensor(int8)": np.int8,
-    "tensor(int32)": np.int32,
-    "tensor(int64)": np.int64,
-    "tensor(bool)": np.bool_,
-}
 
 
 @dataclass
@@ -54,6 +43,7 @@ class Variant:
     session: ort.InferenceSession
     load_ms: float
     feed: dict[str, Array]
+    runner: Runner
     samples: list[float] = field(default_factory=list)
     """Milliseconds, one per round."""
     cpu_samples: list[float] = field(default_factory=list)
@@ -62,7 +52,7 @@ class Variant:
     def run(self) -> None:
         """Run it once and keep the time."""
         started, cpu_started = time.perf_counter(), time.process_time()
-        self.session.run(None, self.feed)
+        self.runner(self.session, None, self.feed)
         self.samples.append(1e3 * (time.perf_counter() - started))
         self.cpu_samples.append(1e3 * (time.process_time() - cpu_started))
 
@@ -148,7 +138,7 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
         # nor is preparing the file. An accelerator may compile for minutes, so there it is left out.
         opener(model, threads=options.threads, provider="cpu", compiled=options.compiled)
     measured = open_variant("grafted", model, options, opener=opener)
-    if METADATA_KEY not in measured.session.get_modelmeta().custom_metadata_map:
+    if METADATA_KEY not in metadata_of(model, measured.session):
         measured.name = "model"
     if baseline is not None:
         plain = open_variant("baseline", baseline, options)
@@ -158,7 +148,9 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
         return [measured]
     plain.feed = dict(zip(plain.feed, measured.feed.values(), strict=False))
     try:
-        plain.session.run(None, plain.feed)
+        plain.runner(plain.session, None, plain.feed)
+    except ModelError:
+        raise
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
         takes = _words(plain.session)
         raise FastcamError(
@@ -186,18 +178,23 @@ def open_variant(
     started = time.perf_counter()
     session = opened(path, threads=options.threads, provider=options.provider, compiled=options.compiled)
     load_ms = 1e3 * (time.perf_counter() - started)
-    feed = _feed(session, path)
+    feed = random_inputs(session, path)
     try:
-        Runner(str(path), path)(session, None, feed)
+        Runner(str(path), path, trial=True)(session, None, feed)
     except ModelError:
         raise
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
         raise ModelError(f"{path}: does not run: {first_line(error)}") from error
-    return Variant(name, path, session, load_ms, feed)
+    return Variant(name, path, session, load_ms, feed, Runner(str(path), path))
 
 
 def measure(variants: Sequence[Variant], rounds: int, progress: Callable[[int], None] | None = None) -> None:
-    """Run every variant once per round, in alternating order; warm-up rounds do not count."""
+    """Run every variant once per round, in alternating order; warm-up rounds do not count.
+
+    Raises:
+        ModelError: A variant has a loop, and is too slow to be measured.
+    """
+    _refuse_slow_loops(variants)
     for number in range(-WARM_UP, rounds):
         for variant in variants if number % 2 else reversed(variants):
             variant.run()
@@ -207,6 +204,22 @@ def measure(variants: Sequence[Variant], rounds: int, progress: Callable[[int], 
                 variant.cpu_samples.clear()
         if progress is not None:
             progress(number)
+
+
+def _refuse_slow_loops(variants: Sequence[Variant]) -> None:
+    """Refuse a network with a loop if the fewest rounds would take longer than one run may."""
+    seconds = 0.0
+    for variant in variants:
+        if variant.runner.loops:
+            started = time.perf_counter()
+            variant.runner(variant.session, None, variant.feed)
+            seconds += time.perf_counter() - started
+    rounds = WARM_UP + MIN_ROUNDS
+    if rounds * seconds > LOOP_SECONDS:
+        raise ModelError(
+            f"{variants[-1].path}: too slow to be measured: {rounds} rounds take more than "
+            f"{LOOP_SECONDS:g} s, and it has a loop"
+        )
 
 
 def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]:
@@ -247,40 +260,6 @@ def report(variants: Sequence[Variant], options: BenchOptions) -> dict[str, Any]
             for variant in variants
         ],
     }
-
-
-def _feed(session: ort.InferenceSession, path: Path) -> dict[str, Array]:
-    """A tensor for every input: random numbers from 0 to 1, or to 255 for bytes, with a fixed seed."""
-    rng = np.random.default_rng(0)
-    feed: dict[str, Array] = {}
-    text = session.get_modelmeta().custom_metadata_map.get(METADATA_KEY)
-    image = None if text is None else Metadata.of_file(path, text).image
-    for value in session.get_inputs():
-        if value.type not in _DTYPES:
-            raise ModelError(f"{path}: no random values for its input {value.name!r} of {value.type}")
-        dtype = np.dtype(_DTYPES[value.type])
-        known = image if image is not None and image.name == value.name else None
-        shape = [_size(size, axis, known) for axis, size in enumerate(value.shape)]
-        check_elements(f"{path}: its input {value.name!r}", shape, 0)
-        if value.name in CHOICE_INPUTS:
-            feed[value.name] = np.full(shape, -1, dtype)
-        elif dtype.kind == "f":
-            feed[value.name] = rng.random(shape).astype(dtype)
-        else:
-            feed[value.name] = rng.integers(0, 256 if dtype == np.uint8 else 2, shape).astype(dtype)
-    return feed
-
-
-def _size(size: int | str | None, axis: int, image: ImageInput | None) -> int:
-    """The size of an axis. If free: 1 for the batch, else the size in the metadata, else `_FREE_SIZE`."""
-    if isinstance(size, int) and size > 0:
-        return size
-    if axis == 0:
-        return 1
-    if image is None:
-        return _FREE_SIZE
-    sizes = {"C": image.channels, "H": image.height, "W": image.width}
-    return sizes[image.layout[axis]]
 
 
 def _words(session: ort.InferenceSession) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..contract import AS_IS, Metadata
-from ..limits import check_elements
+from ..limits import check_elements, check_picture
 from ..preprocess import Preprocessor
 
 Fill = Callable[[Sequence[int], np.dtype[Any]], np.ndarray]
@@ -52,12 +52,16 @@ def random_feeds(inputs: Sequence[Any], metadata: Metadata) -> dict[str, np.ndar
     Args:
         inputs: The result of `session.get_inputs()`.
         metadata: Names the image input, and how a picture is preprocessed.
+
+    Raises:
+        ModelError: An input is too large.
     """
     random = np.random.default_rng(0)
     image = metadata.image
     declared = next((info.shape for info in inputs if info.name == image.name), ())
     batch = declared[0] if declared and isinstance(declared[0], int) and declared[0] > 0 else 1
     plane = (image.height, image.width)
+    check_picture(f"the input '{image.name}'", batch, *plane, image.channels)
     tail = (image.channels, *plane) if image.layout == "NCHW" else (*plane, image.channels)
 
     def fill(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:

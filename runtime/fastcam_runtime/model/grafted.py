@@ -17,6 +17,7 @@ from .. import contract
 from ..errors import ModelError, first_line
 from ..image import Array
 from ..preprocess import IMAGE_TYPES
+from ..text import count
 from .file import Summary, is_ort, summarize_file
 from .ort_format import summarize_ort
 from .pruning import is_saliency_output
@@ -180,8 +181,8 @@ class Model:
         """The input for the picture.
 
         Raises:
-            ModelError: It is not there, or of a type that no frame is turned into; or there are inputs that
-                nothing can fill. Inputs with a default value are not among them.
+            ModelError: It is not there, or of a type or rank that no frame is turned into; or there are
+                inputs that nothing can fill. Inputs with a default value are not among them.
         """
         name = self.metadata.image.name
         image = next((value for value in session.get_inputs() if value.name == name), None)
@@ -192,6 +193,11 @@ class Model:
                 else f"takes {image.type}, not one of {', '.join(IMAGE_TYPES)}"
             )
             raise ModelError(f"{self.path}: its image input {name!r} {found}")
+        if len(image.shape) not in (0, 4):  # without dimensions: the file does not tell them
+            raise ModelError(
+                f"{self.path}: its image input {name!r} has {count(len(image.shape), 'dimension')}; "
+                "pictures have 4"
+            )
         known = (name, *contract.CHOICE_INPUTS)
         others = [repr(value.name) for value in session.get_inputs() if value.name not in known]
         if others:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import native
 from ..contract import METADATA_KEY, Metadata
+from ..text import printable
 from .file import Summary
 
 STANDARD = "standard operators"
@@ -34,7 +35,7 @@ def describe_kernels(file: Summary, *, compiled: bool, on_cpu: bool) -> str:
         return native.status()
     if not file.functions:
         return f"{STANDARD}, no functions for compiled kernels"
-    missing = [name for name in file.functions if name not in operators]
+    missing = [printable(name) for name in file.functions if name not in operators]
     if len(missing) == len(file.functions):
         return f"{STANDARD}, no compiled kernels for {', '.join(missing)}"
     return f"{native.status()}, {STANDARD} for {', '.join(missing)}" if missing else native.status()

@@ -9,6 +9,7 @@ import onnxruntime as ort
 
 from .. import native
 from .file import Summary
+from .session import metadata_of
 
 _FLOATS = ("tensor(float", "tensor(double", "tensor(bfloat16")
 
@@ -24,7 +25,7 @@ def summarize_ort(path: Path, session: ort.InferenceSession) -> Summary:
         no_numbers=frozenset(
             value.name for value in session.get_outputs() if not value.type.startswith(_FLOATS)
         ),
-        metadata=dict(session.get_modelmeta().custom_metadata_map),
+        metadata=metadata_of(path, session),
         functions=tuple(sorted(name for name in native.operators() if _stored(name) in content)),
     )
 

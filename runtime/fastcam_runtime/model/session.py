@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ def open_session(
     model = str(path) if data is None else data
     if chosen != [providers.CPU]:
         session = _start_accelerator(model, _options(path, data, threads, profile), chosen)
-        device.check(path, _metadata(path, session), compiled=compiled, provider_is_cpu=False)
+        device.check(path, metadata_of(path, session), compiled=compiled, provider_is_cpu=False)
         if session is not None:
             return session
         logger.warning("%s did not start; the CPU runs instead", providers.short_name(chosen[0]))
@@ -90,13 +90,36 @@ def open_session(
     if compiled:
         native.register(options)
     try:
-        session = ort.InferenceSession(model, options, providers=[providers.CPU])
+        session = start_session(model, options)
     except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
         # A file that is not a model, or is for another device, is refused with a clearer message.
-        device.check(path, _metadata(path, None), compiled=compiled, provider_is_cpu=True)
+        device.check(path, metadata_of(path, None), compiled=compiled, provider_is_cpu=True)
         _refuse_without_weights(path, data)
         raise ModelError(f"{path}: onnxruntime cannot run it: {first_line(error)}") from error
-    device.check(path, _metadata(path, session), compiled=compiled, provider_is_cpu=True)
+    device.check(path, metadata_of(path, session), compiled=compiled, provider_is_cpu=True)
+    return session
+
+
+def start_session(
+    model: str | bytes, options: ort.SessionOptions, chosen: Sequence[str] = (providers.CPU,)
+) -> ort.InferenceSession:
+    """A session whose inputs and outputs have readable names. onnxruntime prints nothing.
+
+    Args:
+        model: A path, or the bytes of a model.
+        options: The session's options.
+        chosen: The providers, the preferred one first.
+
+    Raises:
+        Exception: Any error of onnxruntime, or a text in the model is not UTF-8.
+    """
+    try:
+        # The fallback of its Python part would print four lines and try the same file once more.
+        session = ort.InferenceSession(model, options, providers=list(chosen), enable_fallback=0)
+        for value in (*session.get_inputs(), *session.get_outputs(), *session.get_overridable_initializers()):
+            _ = value.name, value.shape
+    except UnicodeDecodeError as error:  # in a name, or in the text of another error
+        raise ValueError("a text in it is not UTF-8") from error
     return session
 
 
@@ -113,11 +136,28 @@ def open_cut(
     return open_session(path, data=data, threads=threads, provider=provider, compiled=compiled)
 
 
-def _metadata(path: Path, session: ort.InferenceSession | None) -> dict[str, str]:
-    """The metadata of a file, read from the file itself if no session could be opened."""
+def metadata_of(path: Path, session: ort.InferenceSession | None) -> dict[str, str]:
+    """The metadata of a file, read from the file itself if no session could be opened.
+
+    Raises:
+        ModelError: It is an ORT file, and a text in its metadata is not UTF-8.
+    """
+    known = None if session is None else _session_metadata(session)
+    if known is not None:
+        return known
+    if not is_ort(path):
+        return summarize_file(path).metadata
     if session is not None:
+        raise ModelError(f"{path}: a text in its metadata is not UTF-8")
+    return {}
+
+
+def _session_metadata(session: ort.InferenceSession) -> dict[str, str] | None:
+    """The metadata as onnxruntime tells it; None if it cannot, because a text is not UTF-8."""
+    try:
         return dict(session.get_modelmeta().custom_metadata_map)
-    return {} if is_ort(path) else summarize_file(path).metadata
+    except UnicodeDecodeError:
+        return None
 
 
 def _options(path: Path, data: bytes | None, threads: int | None, profile: Path | None) -> ort.SessionOptions:
@@ -138,10 +178,10 @@ def _start_accelerator(
 ) -> ort.InferenceSession | None:
     """A session on the first provider; None if it does not start."""
     try:
-        session = ort.InferenceSession(model, options, providers=chosen)
+        session = start_session(model, options, chosen)
     except Exception:  # of a dozen types; if the model is at fault, the CPU will refuse it too
         return None
-    # onnxruntime itself may have fallen back to the CPU, but without compiled kernels.
+    # onnxruntime leaves out a provider whose libraries are missing, and runs on the others.
     return session if session.get_providers()[0] == chosen[0] else None
 
 
@@ -185,7 +225,7 @@ def describe(session: ort.InferenceSession, path: Path, file: Summary, *, compil
 def describe_form(session: ort.InferenceSession, file: Summary, *, compiled: bool) -> str:
     """What computes the maps of a file in this session, and whether it was prepared for this device."""
     kernels = describe_kernels(file, compiled=compiled, on_cpu=session.get_providers()[0] == providers.CPU)
-    text = session.get_modelmeta().custom_metadata_map.get(METADATA_KEY)
+    text = (_session_metadata(session) or file.metadata).get(METADATA_KEY)
     prepared = text is not None and Metadata.from_json(text).prepared
     return f"{kernels}, prepared for this device" if prepared else kernels
 

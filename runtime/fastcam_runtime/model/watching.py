@@ -17,7 +17,7 @@ import onnxruntime as ort
 
 from ..errors import ModelError, first_line
 from ..image import Array
-from ..limits import LOOP_SECONDS, run_bytes
+from ..limits import LOOP_SECONDS, TRIAL_SECONDS, run_bytes
 from .file import is_ort, map_model
 
 _PERIOD = 0.02
@@ -35,12 +35,34 @@ class LastResort:
     end: Callable[[str], None] | None = None
 
 
-class Runner:
-    """Runs the sessions of one file. The first run of each is watched; all are if the file has a loop."""
+class Trials:
+    """The time that trial runs of networks with a loop may still take; limited by the command line only.
 
-    def __init__(self, name: str, model: Path | bytes) -> None:
+    A command tries one file, often several times. A process that uses the library may try any number.
+    """
+
+    seconds: float = math.inf
+
+    @classmethod
+    def limit(cls) -> None:
+        """Allow `TRIAL_SECONDS` from now on."""
+        cls.seconds = TRIAL_SECONDS
+
+
+class Runner:
+    """Runs the sessions of one file. The first run of each is watched; all are if the file has a loop.
+
+    Args:
+        name: The name of the model in messages.
+        model: Its file, or its bytes.
+        trial: Whether the runs count against `Trials`: nobody asked for so many.
+    """
+
+    def __init__(self, name: str, model: Path | bytes, *, trial: bool = False) -> None:
         self._name = name
-        self._loops = has_loop(model)
+        self._trial = trial
+        self.loops = has_loop(model)
+        """Whether the model may have a loop."""
         self._seen: WeakSet[ort.InferenceSession] = WeakSet()
 
     def __call__(
@@ -53,10 +75,11 @@ class Runner:
             Exception: Any error of onnxruntime.
         """
         wanted: Any = names
-        if session in self._seen and not self._loops:
+        if session in self._seen and not self.loops:
             return list(session.run(wanted, feed))
         self._seen.add(session)
-        with watched(self._name, pixels_of(feed.values()), loops=self._loops) as options:
+        pixels = pixels_of(feed.values())
+        with watched(self._name, pixels, loops=self.loops, trial=self._trial) as options:
             return list(session.run(wanted, feed, options))
 
 
@@ -75,29 +98,35 @@ def has_loop(model: Path | bytes) -> bool:
 
 
 @contextmanager
-def watched(name: str, pixels: int, *, loops: bool) -> Iterator[ort.RunOptions]:
+def watched(name: str, pixels: int, *, loops: bool, trial: bool = False) -> Iterator[ort.RunOptions]:
     """Options for one run, which is stopped when it takes too much memory, or too long if it has loops.
 
     Args:
         name: The name of the model in messages.
         pixels: Pixels of the input.
         loops: Whether the model has a loop.
+        trial: Whether the run counts against `Trials`.
 
     Raises:
         ModelError: The run was stopped.
     """
     options = ort.RunOptions()
+    begin = time.monotonic()
+    left = Trials.seconds if trial else math.inf
     done = threading.Event()
     reasons: list[str] = []
 
     def watch() -> None:
-        begin, before, most = time.monotonic(), rss_bytes(), run_bytes(pixels)
-        end = begin + (LOOP_SECONDS if loops else math.inf)
+        before, most = rss_bytes(), run_bytes(pixels)
+        end = begin + (min(LOOP_SECONDS, left) if loops else math.inf)
         while not done.wait(_PERIOD):
             if rss_bytes() - before > most:
                 reasons.append(f"a run takes more than {most / 1e9:.1f} GB of memory")
             elif time.monotonic() > end:
-                reasons.append(f"a run does not end within {LOOP_SECONDS:g} s: it has a loop")
+                what, limit = (
+                    ("a run does", LOOP_SECONDS) if left > LOOP_SECONDS else ("its runs do", TRIAL_SECONDS)
+                )
+                reasons.append(f"{what} not end within {limit:g} s: it has a loop")
             else:
                 continue
             options.terminate = True
@@ -116,6 +145,8 @@ def watched(name: str, pixels: int, *, loops: bool) -> Iterator[ort.RunOptions]:
     finally:
         done.set()
         thread.join()
+        if loops and trial:
+            Trials.seconds = max(0.0, left - (time.monotonic() - begin))
     if reasons:
         raise ModelError(f"{name}: {reasons[0]}")
 

@@ -169,7 +169,7 @@ def _opens_faster(
         started = time.process_time()
         session = open_session(optimised, threads=threads, provider="cpu", compiled=compiled)
         seconds = time.process_time() - started
-        if find_difference(ordinary, session, metadata):
+        if find_difference(ordinary, session, metadata, loops=has_loop(optimised)):
             return None
     except ModelError:
         return None

@@ -23,6 +23,7 @@ from ..model.feeds import random_feeds
 from ..model.file import map_model
 from ..model.session import open_session
 from ..model.trial import difference, run_once
+from ..model.watching import has_loop
 from .layout import read_in_place
 
 BLOCKS = (16, 8)
@@ -129,7 +130,7 @@ def lay_out(
         beside.replace(target)
         try:
             session = open_session(target, threads=threads, provider="cpu")
-            reason = find_difference(ordinary, session, marked)
+            reason = find_difference(ordinary, session, marked, loops=has_loop(target))
         except ModelError as error:
             reason = f"preparation failed: {error}"
         if not reason:
@@ -142,7 +143,9 @@ def lay_out(
     )
 
 
-def find_difference(ordinary: ort.InferenceSession, other: ort.InferenceSession, metadata: Metadata) -> str:
+def find_difference(
+    ordinary: ort.InferenceSession, other: ort.InferenceSession, metadata: Metadata, *, loops: bool
+) -> str:
     """What the preparation did to an output, on a random picture; empty if all are the same.
 
     Raises:
@@ -150,7 +153,7 @@ def find_difference(ordinary: ort.InferenceSession, other: ort.InferenceSession,
     """
     try:
         feeds = random_feeds(ordinary.get_inputs(), metadata)
-        expected, found = (run_once(session, metadata, feeds) for session in (ordinary, other))
+        expected, found = (run_once(session, metadata, feeds, loops=loops) for session in (ordinary, other))
     except Exception as error:  # of onnxruntime, or because of wrong metadata
         raise ModelError(f"it cannot be tried: {first_line(error)}") from error
     for name, values in expected.items():

@@ -77,7 +77,7 @@ def test_rounds_interleave_and_turn(plain: Path) -> None:
     variants = []
     for name in "ab":
         (made,) = bench.open_variants(plain, None, OPTIONS)
-        variants.append(Watched(name, made.path, made.session, made.load_ms, made.feed))
+        variants.append(Watched(name, made.path, made.session, made.load_ms, made.feed, made.runner))
     bench.measure(variants, 20)
     counted = "".join(order[2 * bench.WARM_UP :])
     assert counted in ("abba" * 10, "baab" * 10)
