@@ -14,6 +14,9 @@ from .reference import Scores
 COMMAND = "python -m benchmarks.quality.study"
 DEFAULT_WEIGHTS = "linear"
 """The default for a network that does not have five scales."""
+ADOPTED = (
+    "LayerCAM of two is adopted as `--cam layercam`, not as the default: [method.md](method.md) has its cost."
+)
 ENOUGH = 30
 """Pictures in each half before a candidate may be adopted."""
 
@@ -69,8 +72,8 @@ def candidate_section(scores: Scores) -> str:
         "The difference to the map that a candidate would replace: its mean on the even pictures, and its "
         "95 % interval on the odd ones. The candidate with the highest mean over the networks on the even "
         "pictures is selected; the odd ones confirm it if the interval excludes zero on at least two "
-        f"networks and it is worse on none. {' '.join(verdicts)} {few}Two rules were fixed only after the "
-        f"first results: the mean over the networks selects, and a half needs {ENOUGH} pictures."
+        f"networks and it is worse on none. {' '.join(verdicts)} {few}{ADOPTED} Two rules were fixed only "
+        f"after the first results: the mean over the networks selects, and a half needs {ENOUGH} pictures."
     )
     return f"## A better map?\n\n{text}\n\n{markdown_table(['candidate', 'instead of', *scores], rows)}"
 

@@ -61,7 +61,7 @@ class Options:
     """The share of the channels that is read, one number for all scales or one per scale; 0 leaves a scale
     out. Below 1 the maps are a cheaper approximation, and the file says so. See `fastcam tune`."""
     cam: str | None = None
-    """`gradcam` or `gradcam++`; None takes the first, and for a detector its score grid."""
+    """`gradcam`, `gradcam++` or `layercam`; None takes the first, and for a detector its score grid."""
     cam_epsilon: float = 0.0
     """Added to the denominator of Grad-CAM++, as some implementations do; 0 is the formula of the paper."""
     class_input: str = "optional"
