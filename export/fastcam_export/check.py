@@ -9,9 +9,9 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from fastcam_runtime.contract import LOVI, Metadata
-from fastcam_runtime.errors import ModelError, first_line
+from fastcam_runtime.errors import first_line, ort_errors_as
 from fastcam_runtime.model.feeds import random_feeds
-from fastcam_runtime.model.session import start_session
+from fastcam_runtime.model.session import quiet_options, start_session
 from fastcam_runtime.model.trial import TOLERANCE, Arrays, difference, run_once
 from fastcam_runtime.model.watching import has_loop
 from fastcam_runtime.text import count
@@ -34,7 +34,8 @@ def check(original: Path | bytes, grafted: Path | bytes, metadata: Metadata) -> 
     before, feeds = _run(original, "the original model", metadata, None)
     after, _ = _run(grafted, "the grafted model", metadata, feeds)
     for name, expected in before.items():
-        _compare(name, expected, after)
+        if why := difference(name, expected, after):
+            raise GraftError(f"the graft {why}")
     pictures = len(feeds[metadata.image.name])
     for name in metadata.outputs:
         if len(after[name]) != pictures:
@@ -68,26 +69,15 @@ def _run(model: Path | bytes, what: str, metadata: Metadata, feeds: Arrays | Non
     Raises:
         GraftError: It does not run.
     """
-    options = ort.SessionOptions()
-    options.log_severity_level = 4  # failures are raised, and reported below
+    options = quiet_options()
     # All fusions, but not the blocked memory layout, which would store every weight twice.
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     source: Any = str(model) if isinstance(model, Path) else model
-    try:
+    with ort_errors_as(GraftError, f"{what} does not run in onnxruntime"):
         session = start_session(source, options)
         if feeds is None:
             feeds = random_feeds(session.get_inputs(), metadata)
         return run_once(session, metadata, feeds, what, loops=has_loop(model)), feeds
-    except ModelError:
-        raise
-    except Exception as error:  # onnxruntime's errors have no public base class
-        raise GraftError(f"{what} does not run in onnxruntime: {first_line(error)}") from error
-
-
-def _compare(name: str, expected: Any, after: Arrays) -> None:
-    """Refuse an output that is missing from `after`, or differs from `expected`."""
-    if why := difference(name, expected, after):
-        raise GraftError(f"the graft {why}")
 
 
 def _check_map(name: str, values: np.ndarray) -> None:

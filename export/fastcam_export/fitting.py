@@ -8,11 +8,11 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-import onnxruntime as ort
+from fastcam_runtime.classes import probabilities
 from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
-from fastcam_runtime.errors import ModelError, first_line
+from fastcam_runtime.errors import ort_errors_as
 from fastcam_runtime.model.feeds import make_feeds
-from fastcam_runtime.model.session import start_session
+from fastcam_runtime.model.session import quiet_options, start_session
 from fastcam_runtime.model.watching import Runner
 from fastcam_runtime.preprocess import IMAGE_TYPES, Preprocessor
 
@@ -80,12 +80,8 @@ def fits(model: Path, image: ImageInput, scores: str, scores_are: str, photos: S
         GraftError: The network does not run.
         ModelError: A run takes too much memory, or does not end.
     """
-    options = ort.SessionOptions()
-    options.log_severity_level = 4  # failures are raised
-    try:
-        session = start_session(str(model), options)
-    except Exception as error:  # onnxruntime raises a family of its own
-        raise GraftError(f"{model}: onnxruntime cannot run it: {first_line(error)}") from error
+    with ort_errors_as(GraftError, f"{model}: onnxruntime cannot run it"):
+        session = start_session(str(model), quiet_options())
     run = Runner(str(model), model)
     kind = next(value.type for value in session.get_inputs() if value.name == image.name)
     shape = (1, image.channels, image.height, image.width)
@@ -100,12 +96,8 @@ def fits(model: Path, image: ImageInput, scores: str, scores_are: str, photos: S
             twice = []
             for pixels in (photo.pixels, cv2.flip(photo.pixels, 1)):
                 feeds[image.name] = prepare(pixels)[0]
-                try:
+                with ort_errors_as(GraftError, f"{model} does not run"):
                     (answer,) = run(session, [scores], feeds)
-                except ModelError:
-                    raise
-                except Exception as error:
-                    raise GraftError(f"{model} does not run: {first_line(error)}") from error
                 twice.append(_probabilities(answer[0].reshape(-1), scores_are))
             rows.append(_agreed(twice, photo.expected))
         found.append(_fit(candidate, np.array(rows), photos))
@@ -113,14 +105,9 @@ def fits(model: Path, image: ImageInput, scores: str, scores_are: str, photos: S
 
 
 def _probabilities(scores: np.ndarray, scores_are: str) -> np.ndarray:
-    values = scores.astype(np.float64)
-    if scores_are == "probabilities":
-        return values
-    if values.size == 1:
-        values = np.array([0.0, float(values[0])])
-    odds = np.exp(values - values.max())
-    result: np.ndarray = odds / odds.sum()
-    return result
+    values = probabilities(scores, scores_are).astype(np.float64)
+    alone = values.size == 1 and scores_are == "logits"  # yes or no
+    return np.array([1 - values[0], values[0]]) if alone else values
 
 
 def _agreed(twice: Sequence[np.ndarray], expected: int | None) -> np.ndarray:

@@ -58,6 +58,23 @@ def guarded(name: str) -> Iterator[None]:
 _LONGEST_REASON = 300
 
 
+@contextmanager
+def ort_errors_as(kind: type[FastcamError], what: str) -> Iterator[None]:
+    """Raise an error of onnxruntime as `kind`: what failed, then the first line of its message.
+
+    onnxruntime raises a dozen types without a common base class. Errors of this package are not changed.
+
+    Raises:
+        kind: onnxruntime failed in the block.
+    """
+    try:
+        yield
+    except FastcamError:
+        raise
+    except Exception as error:
+        raise kind(f"{what}: {first_line(error)}") from error
+
+
 def closest(name: str, candidates: Iterable[str], most: int = 3) -> str:
     """The candidates closest to `name`, as the end of an error message: `; closest: a, b`, or empty."""
     found = difflib.get_close_matches(name, list(candidates), n=most, cutoff=0.4)

@@ -12,10 +12,10 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 import onnxruntime as ort
-from fastcam_runtime.errors import ModelError, first_line
+from fastcam_runtime.errors import ort_errors_as
 from fastcam_runtime.limits import check_elements
 from fastcam_runtime.model.feeds import make_feeds
-from fastcam_runtime.model.session import WEIGHTS_FOLDER, start_session
+from fastcam_runtime.model.session import WEIGHTS_FOLDER, quiet_options, start_session
 from fastcam_runtime.model.watching import Runner
 
 from ..errors import GraftError
@@ -136,24 +136,17 @@ def observe(
     proto = ir.to_proto(model)
     present = {output.name for output in proto.graph.output}
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in present)
-    options = ort.SessionOptions()
+    options = quiet_options()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
     if folder is not None:
         options.add_session_config_entry(WEIGHTS_FOLDER, _find_weights(proto, folder))
     image = ends.image.name or ""
-    try:
+    shape = "×".join(map(str, ends.shape))
+    with ort_errors_as(GraftError, f"the model does not run at input {shape} to learn it"):
         data = proto.SerializeToString()
         session = start_session(data, options)
         feeds = make_feeds(session.get_inputs(), image, ends.shape, np.zeros)
         if picture is not None:
             feeds[image] = picture
         results = Runner("the model", data, trial=True)(session, list(names), feeds)
-    except ModelError:
-        raise
-    except Exception as error:  # onnxruntime's errors have no public base class
-        reason = first_line(error)
-        raise GraftError(
-            f"the model does not run at input {'×'.join(map(str, ends.shape))} to learn it: {reason}"
-        ) from error
     return {n: result for n, result in zip(names, results, strict=True) if isinstance(result, np.ndarray)}

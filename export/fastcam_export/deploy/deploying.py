@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime as ort
 from fastcam_runtime.contract import ARGMAX, CHOICE_INPUTS, Metadata
-from fastcam_runtime.errors import ModelError, first_line
-from fastcam_runtime.model.session import start_session
+from fastcam_runtime.errors import ort_errors_as
+from fastcam_runtime.model.session import quiet_options, start_session
 from fastcam_runtime.model.watching import Runner
 from fastcam_runtime.preprocess import Preprocessor
 
@@ -70,17 +69,10 @@ def _compare(grafted: Path, proto: onnx.ModelProto, metadata: Metadata) -> None:
 
 
 def _run(model: Path | bytes, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    try:
-        session = start_session(str(model) if isinstance(model, Path) else model, options)
+    with ort_errors_as(GraftError, "the deployed form does not run"):
+        session = start_session(str(model) if isinstance(model, Path) else model, quiet_options())
         required = [value.name for value in session.get_inputs() if value.name in CHOICE_INPUTS]
         feeds = {**feeds, **{name: np.array([ARGMAX], np.int64) for name in required}}
         names = [value.name for value in session.get_outputs()]
-        return dict(
-            zip(names, Runner("the deployed form", model, trial=True)(session, None, feeds), strict=True)
-        )
-    except ModelError:
-        raise
-    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-        raise GraftError(f"the deployed form does not run: {first_line(error)}") from error
+        arrays = Runner("the deployed form", model, trial=True)(session, None, feeds)
+        return dict(zip(names, arrays, strict=True))

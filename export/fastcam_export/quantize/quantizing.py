@@ -17,9 +17,9 @@ from pathlib import Path
 import onnx
 import onnxruntime as ort
 from fastcam_runtime.contract import Metadata
-from fastcam_runtime.errors import first_line
+from fastcam_runtime.errors import first_line, ort_errors_as
 from fastcam_runtime.image import Image
-from fastcam_runtime.model.session import start_session
+from fastcam_runtime.model.session import quiet_options, start_session
 from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
 
 from ..errors import GraftError
@@ -113,14 +113,11 @@ def _fold(source: Source, folder: Path) -> Path:
     if source.path is not None:
         onnx.load_external_data_for_model(source.proto, str(source.path.parent))
     write_model(source.proto, plain)
-    options = ort.SessionOptions()
+    options = quiet_options()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.optimized_model_filepath = str(folded)
-    options.log_severity_level = 4  # failures are raised
-    try:
+    with ort_errors_as(GraftError, f"{source.name}: onnxruntime cannot run it"):
         start_session(str(plain), options)
-    except Exception as error:  # onnxruntime's errors have no public base class
-        raise GraftError(f"{source.name}: onnxruntime cannot run it: {first_line(error)}") from error
     return folded
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import onnxruntime as ort
 
 from ..contract import CHOICE_INPUTS, METADATA_KEY
-from ..errors import FastcamError, ModelError, first_line
+from ..errors import FastcamError, ModelError, ort_errors_as
 from ..image import Array
 from ..limits import LOOP_SECONDS
 from ..model import providers
@@ -151,11 +151,9 @@ def open_variants(model: Path, baseline: Path | None, options: BenchOptions) -> 
         plain.runner(plain.session, None, plain.feed)
     except ModelError:
         raise
-    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-        takes = _words(plain.session)
-        raise FastcamError(
-            f"{plain.path} takes {takes}, {measured.path} takes {_words(measured.session)}"
-        ) from error
+    except Exception as error:  # any of onnxruntime's types
+        takes, asked = _words(plain.session), _words(measured.session)
+        raise FastcamError(f"{plain.path} takes {takes}, {measured.path} takes {asked}") from error
     return [plain, measured]
 
 
@@ -179,12 +177,8 @@ def open_variant(
     session = opened(path, threads=options.threads, provider=options.provider, compiled=options.compiled)
     load_ms = 1e3 * (time.perf_counter() - started)
     feed = random_inputs(session, path)
-    try:
+    with ort_errors_as(ModelError, f"{path}: does not run"):
         Runner(str(path), path, trial=True)(session, None, feed)
-    except ModelError:
-        raise
-    except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-        raise ModelError(f"{path}: does not run: {first_line(error)}") from error
     return Variant(name, path, session, load_ms, feed, Runner(str(path), path))
 
 

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import onnxruntime as ort
 
 from .. import contract
-from ..errors import ModelError, first_line
+from ..errors import ModelError, ort_errors_as
 from ..image import Array
 from ..preprocess import IMAGE_TYPES
 from ..text import count
@@ -170,12 +170,8 @@ class Model:
         Raises:
             ModelError: onnxruntime failed, or the run took too much memory or too long; see `limits`.
         """
-        try:
+        with ort_errors_as(ModelError, "onnxruntime failed on a frame"):
             return self._run(session, names, feed)
-        except ModelError:
-            raise
-        except Exception as error:  # onnxruntime raises a dozen types, some of them plain RuntimeError
-            raise ModelError(f"onnxruntime failed on a frame: {first_line(error)}") from error
 
     def image_input(self, session: ort.InferenceSession) -> ort.NodeArg:
         """The input for the picture.

@@ -100,10 +100,17 @@ def open_session(
     return session
 
 
+def quiet_options() -> ort.SessionOptions:
+    """Options for a session that logs nothing: failures are raised, and the log would only repeat them."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    return options
+
+
 def start_session(
     model: str | bytes, options: ort.SessionOptions, chosen: Sequence[str] = (providers.CPU,)
 ) -> ort.InferenceSession:
-    """A session whose inputs and outputs have readable names. onnxruntime prints nothing.
+    """A session whose inputs and outputs have readable names.
 
     Args:
         model: A path, or the bytes of a model.
@@ -161,10 +168,9 @@ def _session_metadata(session: ort.InferenceSession) -> dict[str, str] | None:
 
 
 def _options(path: Path, data: bytes | None, threads: int | None, profile: Path | None) -> ort.SessionOptions:
-    options = ort.SessionOptions()
+    options = quiet_options()
     options.intra_op_num_threads = default_threads() if threads is None else threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # failures are raised; the log would only repeat them
     if profile is not None:
         options.enable_profiling = True
         options.profile_file_prefix = str(profile)
