@@ -117,8 +117,7 @@ def row(path: Path) -> tuple[str, ...]:
     sides = "×".join(map(str, (ends.channels, *ends.size)))
     note = next((note for note in found.notes if "input size is free" in note), "")
     size = f"{sides}, {note.partition(', ')[2].partition('; set')[0]}" if note else sides
-    own = {entry.key: entry.value for entry in source.proto.metadata_props}
-    said = resolve(found, Options(), own, source.path)
+    said = resolve(found, Options(), source)
     labels = f"{len(said.labels)} {said.provenance.labels}" if said.labels else "none"
     fed = f"{said.preprocess.order}, {said.resize}: {said.provenance.preprocess}"
     return name, size, _recognised(found), fed, labels

@@ -114,5 +114,5 @@ def _write(files: Draft, model: Any, example: Any, wanted: Options) -> tuple[Pat
     if isinstance(original, onnx.ModelProto):
         original = files.keep(original)
     grafted = graft_branch(source, wanted)
-    files.write(grafted.proto, source.path.parent if source.path is not None else None)
+    files.write(grafted.proto, source.folder)
     return original, Exported(files.target, grafted.metadata, grafted.notes)

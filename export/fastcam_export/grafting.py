@@ -73,7 +73,7 @@ def graft_branch(source: Source, options: Options) -> Grafted:
     _grow(branch, found, scales, options)
     if options.inline:
         _inline(branch)
-    present = {entry.key for entry in source.proto.metadata_props}
+    present = source.metadata
     others = {key: text for key, text in for_others(metadata).items() if key not in present}
     branch.append_to(source.proto, {METADATA_KEY: metadata.to_json(), **others})
     return Grafted(source.proto, metadata, (*source.notes, *found.notes, *options.notes))

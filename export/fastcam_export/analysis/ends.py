@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
+from fastcam_runtime.contract import ImageInput
 from fastcam_runtime.errors import closest
 from fastcam_runtime.limits import check_picture
 
@@ -44,6 +45,11 @@ class Ends:
     def size(self) -> tuple[int, int]:
         """Height and width of the picture."""
         return self.shape[2:] if self.layout == "NCHW" else self.shape[1:3]
+
+    @property
+    def image_input(self) -> ImageInput:
+        """The picture's input as the metadata describe it."""
+        return ImageInput(self.image.name or "", self.layout, self.channels, *self.size)
 
     @property
     def free_size(self) -> tuple[int | None, int | None]:

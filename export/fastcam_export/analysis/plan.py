@@ -70,11 +70,10 @@ def plan(source: Source, options: Options) -> Plan:
         GraftError: The model takes no picture, has no usable scale, or a named tap is unknown.
     """
     model = view(source)
-    own = {entry.key: entry.value for entry in source.proto.metadata_props}
-    stated = stated_size(own, source.path)
+    stated = stated_size(source.metadata, source.path)
     size = (stated.height, stated.width) if stated is not None else (DEFAULT_SIZE, DEFAULT_SIZE)
     ends = find_ends(model, options.input_shape, options.scores, size)
-    shapes = concrete_shapes(model, ends, source.path.parent if source.path is not None else None)
+    shapes = concrete_shapes(model, ends, source.folder)
     geometry = geometries(ends, shapes)
     least = 2 if options.needs_scales and options.statistic in OF_SPREAD else 1
     unused: list[str] = []
@@ -103,10 +102,9 @@ def _detector(
 ) -> Detector | NoHeadError | None:
     if options.head is None and not may_be_detector(model, ends):
         return None
-    own = {entry.key: entry.value for entry in source.proto.metadata_props}
+    own = source.metadata
     labels = len(options.labels or parse_names(own.get(NAMES_KEY, ""))) or None
-    folder = source.path.parent if source.path is not None else None
-    return find_detector(Network(model, ends, shapes, folder, own), options.head, labels)
+    return find_detector(Network(model, ends, shapes, source.folder, own), options.head, labels)
 
 
 def _fixed_size(ends: Ends, tap: Tap) -> Size:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from fastcam_runtime.classes import find_class
-from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
+from fastcam_runtime.contract import PREPROCESS, Preprocess
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.text import count, left_table
 
@@ -38,17 +38,15 @@ def run(args: argparse.Namespace) -> None:
         raise GraftError(
             f"'{found.ends.scores.name}' of {args.model} has no score per class: check needs a classifier"
         )
-    own = {entry.key: entry.value for entry in source.proto.metadata_props}
-    now = resolve(found, options, own, source.path)
+    now = resolve(found, options, source)
     photos = _photos(args.photos, args.expect, now.labels, found.classes)
     ends = found.ends
-    image = ImageInput(ends.image.name or "", ends.layout, ends.channels, *ends.size)
     with temporary_folder("fastcam-check-") as folder:
         path = source.path
         if path is None or source.notes:
             path = folder / "network.onnx"
             write_model(source.proto, path)
-        ranking = fits(path, image, ends.scores.name or "", found.scores_are, photos)
+        ranking = fits(path, ends.image_input, ends.scores.name or "", found.scores_are, photos)
     _report(ranking, photos, now.labels)
     print(f"the file says: {now.preprocess.order}, {now.resize}   {now.provenance.preprocess}")
 

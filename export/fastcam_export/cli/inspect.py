@@ -39,9 +39,8 @@ def describe(model: str, options: Options, *, flops: bool = False) -> str:
     notes = "".join(f"note: {one_line(note)}\n" for note in (*source.notes, *found.notes))
     if flops:
         return notes + _describe_flops(found)
-    own = {entry.key: entry.value for entry in source.proto.metadata_props}
     try:
-        fed = resolve(found, options, own, source.path)
+        fed = resolve(found, options, source)
         values = value_lines(fed.preprocess, fed.resize, fed.labels, fed.provenance)
     except GraftError as error:
         values = [f"preprocess  not known: {error}"]  # the scales can be shown all the same

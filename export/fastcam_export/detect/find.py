@@ -9,7 +9,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import onnx_ir as ir
-from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
+from fastcam_runtime.contract import PREPROCESS, Preprocess
 from fastcam_runtime.detect.decode import find_candidates
 from fastcam_runtime.detect.head import Grid, Head
 from fastcam_runtime.errors import FastcamError
@@ -78,11 +78,6 @@ class Network:
     folder: Path | None
     metadata: Mapping[str, str]
 
-    @property
-    def image(self) -> ImageInput:
-        height, width = self.ends.size
-        return ImageInput(self.ends.image.name or "", self.ends.layout, self.ends.channels, height, width)
-
     def run(self, preprocess: Preprocess, resize: str) -> dict[str, np.ndarray]:
         """The outputs for a photo, by name, without the batch dimension."""
         assert self.ends.image.dtype is not None
@@ -90,7 +85,7 @@ class Network:
         own = PREPROCESS["raw255"] if dtype == np.uint8 else preprocess
         photo = cv2.imread(str(PHOTOS / "chelsea.jpg"))
         assert photo is not None
-        tensor, _ = Preprocessor(self.image, own, resize, dtype, self.ends.shape[0])(photo)
+        tensor, _ = Preprocessor(self.ends.image_input, own, resize, dtype, self.ends.shape[0])(photo)
         names = [value.name or "" for value in self.model.graph.outputs]
         return strip_batch(observe(self.model, self.ends, names, self.folder, tensor), self.ends.shape[0])
 

@@ -36,6 +36,16 @@ class Source:
         return str(self.path or "this model")
 
     @property
+    def folder(self) -> Path | None:
+        """The folder of its external weights; None for a model in memory."""
+        return None if self.path is None else self.path.parent
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The model's own metadata."""
+        return {entry.key: entry.value for entry in self.proto.metadata_props}
+
+    @property
     def opset(self) -> int:
         return opset_of(self.proto)
 

@@ -51,8 +51,7 @@ def upgrade(source: Source) -> Source:
 
 
 def _refuse_grafted(source: Source) -> None:
-    keys = {entry.key for entry in source.proto.metadata_props}
-    if METADATA_KEY in keys or any(function.domain == DOMAIN for function in source.proto.functions):
+    if METADATA_KEY in source.metadata or any(f.domain == DOMAIN for f in source.proto.functions):
         raise GraftError(f"{source.name} is grafted already: start from the original file, or use this one")
 
 

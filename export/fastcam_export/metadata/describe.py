@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastcam_runtime.contract import ImageInput, Metadata, TapInfo
+from fastcam_runtime.contract import Metadata, TapInfo
 
 from ..analysis.plan import Plan
 from ..choices import CAM_METHODS
@@ -26,16 +26,14 @@ def describe_graft(
         GraftError: The user's labels or preprocessing do not fit the model.
     """
     ends = found.ends
-    own = {entry.key: entry.value for entry in source.proto.metadata_props}
     detector = found.detector if isinstance(found.detector, Detector) else None
-    height, width = ends.size
-    resolved = resolve(found, options, own, source.path)
+    resolved = resolve(found, options, source)
     taps = tuple(
         TapInfo(tap.name, (None, tap.shape[1], *found.fixed_size(tap)), weight)
         for tap, weight in zip(scales.taps, scales.weights, strict=True)
     )
     return Metadata(
-        image=ImageInput(ends.image.name or "", ends.layout, ends.channels, height, width),
+        image=ends.image_input,
         scores=ends.scores.name or "",
         scores_are=found.scores_are if detector is None else "probabilities",
         scores_shape=found.scores_shape,

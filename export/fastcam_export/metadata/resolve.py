@@ -17,9 +17,8 @@ For each value the first source that states it wins:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import onnx_ir as ir
 from fastcam_runtime.contract import PREPROCESS, Preprocess, Provenance
@@ -29,6 +28,7 @@ from ..analysis.ends import other_scores
 from ..analysis.plan import Plan
 from ..detect.find import Detector
 from ..errors import GraftError
+from ..load import Source
 from ..options import Options
 from . import hugging_face, in_graph, model_api, onnx_image, paddle_ocr, ultralytics
 from .clue import Clue, ModelFile
@@ -59,19 +59,18 @@ class Resolved:
     provenance: Provenance
 
 
-def resolve(found: Plan, options: Options, metadata: Mapping[str, str], path: Path | None) -> Resolved:
+def resolve(found: Plan, options: Options, source: Source) -> Resolved:
     """Try all sources in the table above.
 
     Args:
         found: The plan of the network.
         options: The user's options, which have priority.
-        metadata: The file's own metadata.
-        path: The file, None for a model in memory.
+        source: The model, with its own metadata and the files beside it.
 
     Raises:
         GraftError: The user's options or the file's `preprocess` are wrong or do not fit the network.
     """
-    file = ModelFile(metadata, path, found.ends.image, found.ends.path)
+    file = ModelFile(source.metadata, source.path, found.ends.image, found.ends.path)
     clues = [clue for read in READERS if (clue := read(file)) is not None]
     if found.ends.image.dtype == ir.DataType.UINT8:
         clues.append(Clue("the input, which takes bytes (order RGB assumed)", PREPROCESS["raw255"]))
