@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import cv2
@@ -76,19 +77,27 @@ def share_inside(
         box: Left, top, width and height, in the pixels of the frame, or of the map without `geometry`.
         geometry: `explanation.geometry`. The sum covers only the part of the frame that the network saw.
     """
+    return shares_inside(saliency, [box], geometry)[0]
+
+
+def shares_inside(
+    saliency: Array, boxes: Sequence[tuple[float, float, float, float]], geometry: Geometry | None = None
+) -> list[float]:
+    """`share_inside` for each of many boxes."""
     part, geometry = _seen(saliency, geometry)
     total = float(part.sum(dtype=np.float64))
-    if total == 0:
-        return 0.0
+    if total == 0 or not boxes:
+        return [0.0] * len(boxes)
     seen, (height, width) = geometry.seen, part.shape
-    x, y, w, h = box
+    x, y, w, h = np.array(boxes, np.float64).T[..., None]
     columns = _covered((x - seen.x) * width / seen.width, w * width / seen.width, width)
     rows = _covered((y - seen.y) * height / seen.height, h * height / seen.height, height)
-    return float(rows @ part.astype(np.float64) @ columns) / total
+    sums = ((rows @ part.astype(np.float64)) * columns).sum(axis=1)
+    return [float(inside) for inside in sums / total]
 
 
-def _covered(start: float, length: float, count: int) -> Array:
-    """How much of each of `count` pixels lies between `start` and `start + length`, 0…1."""
+def _covered(start: Array, length: Array, count: int) -> Array:
+    """How much of each of `count` pixels lies between `start` and `start + length`, [M,1] each: [M,count]."""
     pixels = np.arange(count, dtype=np.float64)
     covered: Array = np.clip(np.minimum(pixels + 1, start + length) - np.maximum(pixels, start), 0, 1)
     return covered

@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 from fastcam_runtime import Explainer, contract
-from fastcam_runtime.detect.energy import energy_inside
+from fastcam_runtime.detect.detections import map_shares
 from fastcam_runtime.draw.caption import write_corner
 from fastcam_runtime.draw.overlay import Overlay
 from fastcam_runtime.draw.views import Painter
@@ -72,7 +72,7 @@ def show_detector(options: DemoOptions, progress: Progress) -> str:
         page = draw_page()
         explanation = Explainer(folder / MODEL, options.threads)(page)
         save_image(folder / SHEET, draw_tiles(page, explanation))
-    shares = energy_inside(explanation.maps[contract.MAP], explanation.geometry, explanation.detections)
+    shares = map_shares(explanation.maps[contract.MAP], explanation.geometry, explanation.detections)
     rows = [
         [found.label, f"{found.score:.0%}", ", ".join(f"{value:.0f}" for value in found.box), f"{share:.0%}"]
         for found, share in zip(explanation.detections, shares, strict=True)

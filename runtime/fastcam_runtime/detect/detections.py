@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..classes import label_of
 from ..errors import FastcamError, ModelError
 from ..image import Array, Geometry
+from ..regions import shares_inside
 from .decode import Candidates, find_candidates
 from .head import Head
 from .nms import keep_best
@@ -92,10 +94,16 @@ def detect(
     boxes = geometry.to_frame(found.boxes[kept]).tolist()
     rows, scores, classes = (part[kept].tolist() for part in (found.rows, found.scores, found.classes))
     return tuple(
-        Detection((left, top, right, bottom), labels[k] if k < len(labels) else str(k), score, k, row)
+        Detection((left, top, right, bottom), label_of(k, labels), score, k, row)
         for (left, top, right, bottom), k, score, row in zip(boxes, classes, scores, rows, strict=True)
         if k >= 0 and right > left and bottom > top
     )
+
+
+def map_shares(saliency: Array, geometry: Geometry, detections: Sequence[Detection]) -> list[float]:
+    """For each detection, the share of the map's sum over the frame that lies in its box, 0…1."""
+    boxes = [found.box for found in detections]
+    return shares_inside(saliency, [(x, y, right - x, bottom - y) for x, y, right, bottom in boxes], geometry)
 
 
 def _of_classes(found: Candidates, classes: Sequence[int]) -> Candidates:

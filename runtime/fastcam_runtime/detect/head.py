@@ -128,7 +128,7 @@ class Head:
     def from_fields(cls, fields: Mapping[str, Any]) -> Head:
         """Read the result of `dataclasses.asdict`; unknown keys of a newer writer are ignored."""
         known = {field.name for field in dataclasses.fields(cls)}
-        values = {key: _tuples(value) for key, value in fields.items() if key in known}
+        values = {key: as_tuples(value) for key, value in fields.items() if key in known}
         sides = {field.name for field in dataclasses.fields(Grid)}
         values["grids"] = tuple(
             Grid(**{k: v for k, v in grid.items() if k in sides}) for grid in fields.get("grids", ())
@@ -136,5 +136,6 @@ class Head:
         return cls(**values)
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+def as_tuples(value: Any) -> Any:
+    """The value with its lists as tuples, at any depth."""
+    return tuple(map(as_tuples, value)) if isinstance(value, list | tuple) else value

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..classes import Prediction
-from ..detect.energy import energy_inside
+from ..detect.detections import map_shares
 from ..errors import SinkError
 from ..explanation import DETECT, Explanation
 from ..image import Array, Image
@@ -142,7 +142,7 @@ def describe_detections(status: Status) -> dict[str, Any]:
     found = explanation.detections
     shares: list[float | None] = [None] * len(found)
     if saliency is not None:
-        shares = [*energy_inside(saliency, explanation.geometry, found)]
+        shares = [*map_shares(saliency, explanation.geometry, found)]
     return {
         "detections": [
             {

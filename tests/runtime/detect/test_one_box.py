@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fastcam_runtime import Explainer
-from fastcam_runtime.detect.detections import Detection, Threshold
-from fastcam_runtime.detect.energy import energy_inside
+from fastcam_runtime.detect.detections import Detection, Threshold, map_shares
 from fastcam_runtime.detect.one_box import cut_to_box, explain_box, find_box
 from fastcam_runtime.draw.boxes import class_colour, draw_boxes, show_inside
 from fastcam_runtime.draw.views import frame_point
@@ -73,13 +72,13 @@ def test_the_share_of_a_map_inside_a_box(resize: str) -> None:
     y = 32 if resize == "letterbox" else 16
     saliency[y, 10:14] = [1, 2, 3, 4]  # columns 20…28 of the frame
     row = 2 * (y - 16) if resize == "letterbox" else y
-    shares = energy_inside(
+    shares = map_shares(
         saliency,
         geometry,
         (found(0, 0, 128, 64), found(20, row - 4, 24, row + 4), found(27, 0, 128, 64), found(60, 0, 70, 64)),
     )
     np.testing.assert_allclose(shares, [1, 0.3, 0.2, 0], atol=1e-6)
-    assert energy_inside(0 * saliency, geometry, (LARGE,)) == [0.0]
+    assert map_shares(0 * saliency, geometry, (LARGE,)) == [0.0]
 
 
 def test_boxes_are_drawn_where_they_are_and_the_chosen_one_is_bolder() -> None:
