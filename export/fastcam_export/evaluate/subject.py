@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from fastcam_runtime.classes import tells_classes
+from fastcam_runtime.classes import probabilities, tells_classes
 from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, CLASS_OUTPUTS, output_names
 from fastcam_runtime.errors import ModelError
 from fastcam_runtime.image import Array, Geometry, Image
@@ -90,8 +90,8 @@ class Subject:
             if not tells_classes(self._scores_shape, scores[0], self.metadata.scores_shape):
                 raise ModelError(f"{self.path}: its output {self.metadata.scores!r} holds no class scores")
             found.append(scores.reshape(len(scores), -1)[: len(part)])
-        values = np.concatenate(found).astype(np.float64)
-        return values if self.metadata.scores_are == "probabilities" else _softmax(values)
+        rows = np.concatenate(found).astype(np.float64)
+        return np.stack([probabilities(row, self.metadata.scores_are) for row in rows])
 
     def maps(self, tensor: Tensor, chosen: int = ARGMAX) -> dict[str, NDArray[np.float32]]:
         """The evaluated maps of one tensor by name, H×W each, for the class with the highest score."""
@@ -123,9 +123,3 @@ class Subject:
         elif pre.order in ("RGBA", "BGRA"):
             picture = picture[..., [2, 1, 0]] if pre.order == "RGBA" else picture[..., :3]
         return np.ascontiguousarray(picture)
-
-
-def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    result: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
-    return result

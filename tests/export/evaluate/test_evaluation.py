@@ -9,6 +9,7 @@ import cv2
 import fastcam_export
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from fastcam_export.evaluate import evaluation
 from fastcam_export.evaluate.controls import CONTROLS
@@ -46,6 +47,16 @@ def _evaluate(path: Path, photos: Path, **more: object) -> Evaluation:
     found = begin(subject, "model.onnx", request)
     evaluate(subject, request, found, path.parent, lambda *_: None)
     return found
+
+
+def test_a_network_that_answers_yes_or_no_has_a_probability(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    fastcam_export.export(small_cnn(classes=1), path)
+    subject = Subject(path, threads=1)
+    tensors = list(np.random.default_rng(0).standard_normal((3, 3, 64, 64)).astype(np.float32))
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    logits = np.array([session.run(["logits"], {"input": tensor[None]})[0][0, 0] for tensor in tensors])
+    np.testing.assert_allclose(subject.probabilities(tensors)[:, 0], 1 / (1 + np.exp(-logits)), rtol=1e-6)
 
 
 @pytest.mark.slow
