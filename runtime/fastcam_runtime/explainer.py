@@ -122,7 +122,7 @@ class Explainer:
         return self.explain(frame)[0]
 
     def preprocess(self, frame: Image) -> InputTensor:
-        """The frame as the network's input, for `explain`. The second call from now overwrites it."""
+        """The frame as the network's input, for `explain`. The third call after this one overwrites it."""
         started = time.perf_counter()
         tensor, geometry = self._preprocessor(frame)
         return InputTensor(tensor, geometry, 1e3 * (time.perf_counter() - started))

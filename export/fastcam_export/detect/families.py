@@ -60,6 +60,11 @@ _ULTRAFACE_PRIORS = ((10, 16, 24), (32, 48), (64, 96), (128, 192, 256))
 """Sides in pixels of the square priors of each stride, for any input size."""
 
 
+def is_ultralytics(metadata: Mapping[str, str]) -> bool:
+    """Whether Ultralytics' exporter wrote a file."""
+    return metadata.get("author") == "Ultralytics" or {"task", "stride", "names"} <= set(metadata)
+
+
 def _is_ultraface(head: Head) -> bool:
     return (
         len(head.scores) == 1 and tuple(g.per_cell for g in head.grids) == (3, 2, 2, 3) and head.classes < 3
@@ -155,7 +160,7 @@ def find_family(head: Head, metadata: Mapping[str, str]) -> Recognised:
 def _name(head: Head, metadata: Mapping[str, str]) -> tuple[str, str]:
     if head.family:
         return head.family, "named by the user" if head.family in FAMILIES else ""
-    if metadata.get("author") == "Ultralytics" or {"task", "stride", "names"} <= set(metadata):
+    if is_ultralytics(metadata):
         return "ultralytics", "the file's metadata are Ultralytics'"
     for name, fits, why in _SIGNS:
         if fits(head):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from fastcam_runtime.detect.head import Grid, Head
+from fastcam_runtime.detect.head import Grid, Head, as_tuples
 from fastcam_runtime.errors import FastcamError
 
 from .recognise import NoHeadError
@@ -27,7 +27,7 @@ def override(asked: str | Mapping[str, Any] | None, recognised: Callable[[], Hea
     try:
         if {"layout", "classes", "boxes", "scores"} <= set(asked):
             return Head.from_fields(asked)
-        fields = {key: _value(value) for key, value in asked.items()}
+        fields = {key: as_tuples(value) for key, value in asked.items()}
         head = recognised()
         if "grids" in asked:
             fields["grids"] = tuple(Grid(**grid) for grid in asked["grids"])
@@ -36,7 +36,3 @@ def override(asked: str | Mapping[str, Any] | None, recognised: Callable[[], Hea
         raise
     except (FastcamError, TypeError) as error:
         raise NoHeadError(str(error)) from error
-
-
-def _value(value: Any) -> Any:
-    return tuple(map(_value, value)) if isinstance(value, list | tuple) else value

@@ -28,7 +28,7 @@ def blobs(picture: Picture, seed: int) -> Map:
     """Random blobs: noise that is as smooth as a map of a network."""
     height, width = picture.shape[:2]
     noise = np.random.default_rng([seed, 1]).standard_normal((height, width)).astype(np.float32)
-    return _unit(_blur(noise, BLOB_SIGMA))
+    return unit(_blur(noise, BLOB_SIGMA))
 
 
 def centre(picture: Picture, seed: int) -> Map:
@@ -37,7 +37,7 @@ def centre(picture: Picture, seed: int) -> Map:
         np.exp(-(((np.arange(side) + 0.5) / side - 0.5) ** 2) / (2 * CENTRE_SIGMA**2))
         for side in picture.shape[:2]
     )
-    return _unit(np.outer(rows, columns).astype(np.float32))
+    return unit(np.outer(rows, columns).astype(np.float32))
 
 
 def sobel(picture: Picture, seed: int) -> Map:
@@ -45,7 +45,7 @@ def sobel(picture: Picture, seed: int) -> Map:
     gray = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY) if picture.ndim == 3 else picture
     across = cv2.Sobel(gray, cv2.CV_32F, 1, 0)
     down = cv2.Sobel(gray, cv2.CV_32F, 0, 1)
-    return _unit(_blur(np.hypot(across, down), EDGE_SIGMA))
+    return unit(_blur(np.hypot(across, down), EDGE_SIGMA))
 
 
 def edges_in_centre(picture: Picture, seed: int) -> Map:
@@ -69,7 +69,7 @@ def _blur(picture: Map, share: float) -> Map:
     return np.asarray(cv2.GaussianBlur(picture, (0, 0), sigma, borderType=cv2.BORDER_REFLECT), np.float32)
 
 
-def _unit(values: Map) -> Map:
+def unit(values: Map) -> Map:
     """Min–max to 0…1; 0 for a constant map."""
     low, high = float(values.min()), float(values.max())
     return np.asarray((values - low) / max(high - low, 1e-12), np.float32)

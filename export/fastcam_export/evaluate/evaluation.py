@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from fastcam_runtime.classes import label_of
 from fastcam_runtime.image import Image
 from numpy.typing import NDArray
 
@@ -113,8 +114,7 @@ def _judge(
                 methods[name]["pointing"] = pointing(values, laid)
                 methods[name]["energy"] = energy_inside(values, laid)
                 methods[name]["pixel_auc"] = pixel_auc(ranks[name], laid)
-    labels = subject.metadata.labels
-    label = labels[target] if target < len(labels) else str(target)
+    label = label_of(target, subject.metadata.labels)
     found.pictures.append(
         PictureResult(
             path.name, label, float(chances[target]), methods,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from .controls import unit
 from .masks import top
 
 LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
@@ -59,14 +60,9 @@ def drops(
     Returns:
         For each map the relative drop of the probability (0 if it rises) and whether it rises.
     """
-    versions = [baseline + _unit(values) * (tensor - baseline) for values in maps.values()]
+    versions = [baseline + unit(values) * (tensor - baseline) for values in maps.values()]
     answers = ask(versions)
     return {
         name: (max(0.0, whole - answer) / max(whole, 1e-12), float(answer > whole))
         for name, answer in zip(maps, answers.tolist(), strict=True)
     }
-
-
-def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    low, high = float(values.min()), float(values.max())
-    return np.asarray((values - low) / max(high - low, 1e-12), np.float32)

@@ -141,7 +141,7 @@ def _kind(number: int) -> str:
 def _attributes(op_type: str, opset: int) -> dict[str, tuple[int, bool]]:
     """The attributes of a standard operator: the number of the type, and whether it must have them.
 
-    None for an operator that onnx does not know.
+    Empty for an operator that onnx does not know.
     """
     try:
         schema = onnx.defs.get_schema(op_type, min(max(opset, 0), _LARGEST_VERSION))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,16 +35,6 @@ class Clue:
     preprocess: Preprocess | None = None
     resize: str | None = None
     labels: tuple[str, ...] = ()
-
-
-def parse(text: str) -> Any:
-    """The value of a JSON or Python literal; None for any other text."""
-    for read in (json.loads, ast.literal_eval):
-        try:
-            return read(text)
-        except Exception:  # any text is possible: too deep, too large, no literal
-            continue
-    return None
 
 
 def scaled(order: str, mean: Any, std: Any, factor: float = 1.0, pad: int | None = None) -> Preprocess | None:

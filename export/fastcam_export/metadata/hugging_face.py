@@ -8,8 +8,8 @@ from typing import Any
 
 from fastcam_runtime.contract import Preprocess
 
-from .clue import Clue, ModelFile, parse, scaled
-from .labels import class_names
+from .clue import Clue, ModelFile, scaled
+from .labels import class_names, literal
 
 _BYTE = 1 / 255
 
@@ -58,7 +58,7 @@ def _folders(path: Path | None) -> list[Path]:
 
 def _json(path: Path) -> Mapping[str, Any]:
     try:
-        said = parse(path.read_text(encoding="utf-8"))
+        said = literal(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return {}
     return said if isinstance(said, Mapping) else {}

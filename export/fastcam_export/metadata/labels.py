@@ -41,14 +41,20 @@ def parse_names(text: str) -> tuple[str, ...]:
 
     Empty for any other text: the entry is not the user's, so it is not an error.
     """
-    for parse in (json.loads, ast.literal_eval):
+    try:
+        return class_names(literal(text)) or ()
+    except Exception:  # any content is possible: too deep, no index, not hashable
+        return ()
+
+
+def literal(text: str) -> Any:
+    """The value of a JSON or Python literal; None for any other text."""
+    for read in (json.loads, ast.literal_eval):
         try:
-            names = class_names(parse(text))
-        except Exception:  # any text is possible: too deep, too large, not hashable, no index
+            return read(text)
+        except Exception:  # any text is possible: too deep, too large, no literal
             continue
-        if names is not None:
-            return names
-    return ()
+    return None
 
 
 def excess(labels: Sequence[str]) -> str:

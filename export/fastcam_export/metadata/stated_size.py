@@ -10,7 +10,7 @@ from typing import Any
 from fastcam_runtime.limits import MAX_SIDE
 
 from . import hugging_face, paddle_ocr
-from .clue import parse
+from .labels import literal
 
 IMGSZ_KEY = "imgsz"
 
@@ -31,7 +31,7 @@ def stated_size(metadata: Mapping[str, str], path: Path | None) -> StatedSize | 
         metadata: The file's own metadata.
         path: The file, None for a model in memory.
     """
-    found = [(f"'{IMGSZ_KEY}' in the file", parse(metadata.get(IMGSZ_KEY, "")))]
+    found = [(f"'{IMGSZ_KEY}' in the file", literal(metadata.get(IMGSZ_KEY, "")))]
     if path is not None:
         found += hugging_face.sizes(path)
     if paddle_ocr.is_recogniser(metadata):

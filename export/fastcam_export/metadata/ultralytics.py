@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fastcam_runtime.contract import PREPROCESS, Metadata
 
+from ..detect.families import FAMILIES, is_ultralytics
 from .clue import Clue, ModelFile
 from .labels import NAMES_KEY, parse_names
-
-BARS = 114
-"""The grey level of letterbox bars."""
 
 
 def read(file: ModelFile) -> Clue | None:
     """0…1, letterboxed for detectors and the like, cropped for classifiers; None for other files."""
     own = file.metadata
     task = own.get("task", "")
-    if not (own.get("author") == "Ultralytics" or {"task", "stride", NAMES_KEY} <= set(own)):
+    if not is_ultralytics(own):
         return None
     labels = parse_names(own.get(NAMES_KEY, ""))
-    unit = PREPROCESS["unit"]
     if task == "classify":
-        return Clue("Ultralytics' metadata (task classify)", unit, "crop", labels)
-    return Clue(
-        f"Ultralytics' metadata (task {task or 'not stated'})", replace(unit, pad=BARS), "letterbox", labels
-    )
+        return Clue("Ultralytics' metadata (task classify)", PREPROCESS["unit"], "crop", labels)
+    detector = FAMILIES["ultralytics"]
+    where = f"Ultralytics' metadata (task {task or 'not stated'})"
+    return Clue(where, detector.preprocess, detector.resize, labels)
 
 
 def keys(metadata: Metadata) -> dict[str, str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..evaluate.agreement import rank_correlation
+
 Array = npt.NDArray[np.floating]
 
 TOP = 0.1
@@ -43,23 +45,9 @@ class Fidelity:
         return min(self.spearman), min(self.overlap)
 
 
-def ranks(values: Array) -> npt.NDArray[np.float64]:
-    """The rank of each value, from 1; equal values share the average of their ranks."""
-    _, inverse, counts = np.unique(values.ravel(), return_inverse=True, return_counts=True)
-    average = np.cumsum(counts) - (counts - 1) / 2
-    return np.asarray(average[inverse.ravel()], np.float64)
-
-
 def spearman(a: Array, b: Array) -> float:
-    """Spearman's rank correlation of two maps of one size, −1…1.
-
-    For a constant map it is undefined: here 1 with another constant map, 0 with any other.
-    """
-    first, second = (rank - rank.mean() for rank in (ranks(a), ranks(b)))
-    scale = np.sqrt((first @ first) * (second @ second))
-    if scale == 0:
-        return float(not first.any() and not second.any())
-    return float(np.clip(first @ second / scale, -1, 1))
+    """Spearman's rank correlation of two maps of one size; 1 if both are constant."""
+    return 1.0 if np.ptp(a) == np.ptp(b) == 0 else rank_correlation(a, b)
 
 
 def top_overlap(a: Array, b: Array, share: float = TOP) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import logging
@@ -22,6 +21,7 @@ from ..contract import Metadata
 from ..errors import FastcamError, SinkError
 from ..image import Image
 from ..measure import system
+from ..prepared.fingerprint import sha256
 from ..sinks import Sink, Status
 from ..sinks.json_lines import describe_frame
 from ..sinks.kept_folder import KeptFolder
@@ -166,15 +166,11 @@ class Evidence(Sink):
 
 def _about(origin: Origin) -> dict[str, Any]:
     """The parts of a manifest that are the same for all frames; the SHA-256 of a large file takes a while."""
-    with origin.model.open("rb") as file:
-        digest = hashlib.sha256()
-        while piece := file.read(1 << 20):
-            digest.update(piece)
     metadata = origin.metadata
     return {
         "model": {
             "file": origin.model.name,
-            "sha256": digest.hexdigest(),
+            "sha256": sha256(origin.model),
             "source_sha256": metadata.source_sha256,
             "statistic": metadata.statistic,
             "normalize": metadata.normalize,

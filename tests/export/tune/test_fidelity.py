@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fastcam_export.tune import Fidelity
-from fastcam_export.tune.fidelity import ranks, spearman, top_overlap
+from fastcam_export.tune.fidelity import spearman, top_overlap
 from scipy import stats
 
 
@@ -14,7 +14,6 @@ def test_spearman_is_scipys(values: int) -> None:
     random = np.random.default_rng(values)
     a, b = random.integers(0, values, (2, 40, 30)).astype(np.float32)
     b = a + b
-    np.testing.assert_array_equal(ranks(a), stats.rankdata(a))
     assert spearman(a, b) == pytest.approx(stats.spearmanr(a.ravel(), b.ravel()).statistic, abs=1e-12)
     assert spearman(a, -b) == pytest.approx(-spearman(a, b))
     assert spearman(a, a) == 1
