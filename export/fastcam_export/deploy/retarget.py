@@ -10,9 +10,10 @@ import onnx.reference
 import onnx_ir as ir
 from fastcam_runtime.contract import NODE_PREFIX
 
+from ..analysis.values import constant
 from ..authoring.ops import Ops
 from ..errors import GraftError
-from .rewrite import RULES, constant_of
+from .rewrite import RULES
 from .targets import TARGETS
 
 
@@ -73,7 +74,7 @@ def _fold(model: ir.Model) -> None:
     for node in list(_branch(model)):
         if node.op_type == "Constant" or not node.inputs:
             continue
-        contents = [constant_of(value) for value in node.inputs]
+        contents = [constant(value) for value in node.inputs]
         if any(
             content is None and value is not None
             for content, value in zip(contents, node.inputs, strict=True)
@@ -81,11 +82,11 @@ def _fold(model: ir.Model) -> None:
             continue
         feeds = {f"i{k}": content for k, content in enumerate(contents) if content is not None}
         for output, result in zip(node.outputs, _evaluate(node, feeds, model), strict=True):
-            constant = ir.Value(name=f"{output.name}", const_value=ir.tensor(np.asarray(result)))
-            constant.shape, constant.type = output.shape, output.type
+            folded = ir.Value(name=f"{output.name}", const_value=ir.tensor(np.asarray(result)))
+            folded.shape, folded.type = output.shape, output.type
             output.name = f"{output.name}/folded"
-            ir.convenience.replace_all_uses_with(output, constant)
-            model.graph.initializers[str(constant.name)] = constant
+            ir.convenience.replace_all_uses_with(output, folded)
+            model.graph.initializers[str(folded.name)] = folded
         model.graph.remove(node, safe=True)
 
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import onnx_ir as ir
 
+from ..analysis.values import constant
 from ..authoring.ops import Ops
+from ..cam.rules.reductions import reduced_axes
 
 Rule = Callable[[Ops, ir.Node], ir.Value | Sequence[ir.Value] | None]
 
@@ -31,14 +33,6 @@ def shape_of(value: ir.Value) -> list[int]:
     return sizes
 
 
-def constant_of(value: ir.Value | None) -> np.ndarray | None:
-    """The content of a constant value; None if it is computed."""
-    if value is None:
-        return None
-    tensor = ir.convenience.get_const_tensor(value)
-    return None if tensor is None else tensor.numpy()
-
-
 def split(op: Ops, node: ir.Node) -> Sequence[ir.Value]:
     """Split as one Slice per part."""
     x, axis = node.inputs[0], node.attributes["axis"].as_int()
@@ -50,7 +44,7 @@ def split(op: Ops, node: ir.Node) -> Sequence[ir.Value]:
 def gather(op: Ops, node: ir.Node) -> ir.Value | None:
     """Gather with constant indices: a Slice if they are equally spaced, else a product with a 0–1 matrix."""
     x, axis = node.inputs[0], node.attributes.get_int("axis", 0)
-    index = constant_of(node.inputs[1])
+    index = constant(node.inputs[1])
     assert x is not None
     shape = shape_of(x)
     if index is None or (index < 0).any():
@@ -90,15 +84,17 @@ def thresholded_relu(op: Ops, node: ir.Node) -> ir.Value:
 
 def reduce_min_by_max(op: Ops, node: ir.Node) -> ir.Value:
     """−max(−x)"""
-    keep = bool(node.attributes.get_int("keepdims", 1))
-    return op.Mul(op.reduce("ReduceMax", op.Mul(node.inputs[0], -1.0), _axes(node), keep), -1.0)
+    x = node.inputs[0]
+    assert x is not None
+    keep, axes = bool(node.attributes.get_int("keepdims", 1)), reduced_axes(node, len(shape_of(x)))
+    return op.Mul(op.reduce("ReduceMax", op.Mul(x, -1.0), axes, keep), -1.0)
 
 
 def reduce_min_by_pool(op: Ops, node: ir.Node) -> ir.Value | None:
     """−max(−x), with the maximum over height and width as a pooling."""
     x = node.inputs[0]
     assert x is not None
-    if sorted(_axes(node)) != [1, 2] or len(shape_of(x)) != 3:
+    if len(shape_of(x)) != 3 or sorted(reduced_axes(node, 3)) != [1, 2]:
         return None
     pooled = op.GlobalMaxPool(op.Mul(_as_picture(op, x), -1.0))
     return op.Mul(op.Reshape(pooled, shape_of(node.outputs[0])), -1.0)
@@ -134,14 +130,6 @@ def log(op: Ops, node: ir.Node) -> ir.Value:
 def abs_(op: Ops, node: ir.Node) -> ir.Value:
     """max(x, −x)"""
     return op.Max(node.inputs[0], op.Mul(node.inputs[0], -1.0))
-
-
-def _axes(node: ir.Node) -> list[int]:
-    given = node.attributes.get_ints("axes")
-    if given is None and len(node.inputs) > 1:
-        content = constant_of(node.inputs[1])
-        given = [] if content is None else [int(axis) for axis in content]
-    return list(given or ())
 
 
 def _as_picture(op: Ops, x: ir.Value) -> ir.Value:
