@@ -19,14 +19,14 @@ from ..authoring.ops import Ops
 from ..authoring.tap_input import float_activation, read_tap
 from .at_tap import map_of_gradient
 from .closed_form import find_closed_form, gap_gradcam, gap_gradcam_plus_plus
-from .gradcam import Features, gradcam, gradcam_plus_plus
+from .gradcam import Features, class_map
 from .head import find_head, infer_head
 from .layercam import SCALES, layer_activation_maps
 from .linear_layer import LinearLayer
 from .outline import outline
-from .selection import check_scores, minmax, select_class
+from .selection import check_scores, minmax, selected_class
 
-__all__ = ["SCALES", "class_activation_map", "layer_activation_maps", "minmax", "select_class"]
+__all__ = ["SCALES", "class_activation_map", "layer_activation_maps", "minmax"]
 
 
 @dataclass(frozen=True)
@@ -70,17 +70,12 @@ def class_activation_map(
     layer = find_closed_form(head, tap.layout)
     # onnxruntime checks a fixed number of classes itself, as the input declares it.
     checked = layer is None and None in (known_dims(wanted_class) or (None,))
-    step = select_class(branch.opset, logits, one_per_image=checked)
-    values = float_activation(branch, logits, "cam/logits")
-    selected = branch.call(step, wanted_class, values, name="cam/class")
+    selected = selected_class(branch, logits, wanted_class, one_per_image=checked)
     if layer is not None:
         features = read_tap(branch, tap.value, tap.layout, "cam")
         value = _closed_form(branch, features, layer, selected, method, epsilon, known)
         return ClassActivationMap(value, any_classes=True)
-    if method == "gradcam":
-        step = gradcam(branch.opset, known)
-    else:
-        step = gradcam_plus_plus(branch.opset, epsilon, known)
+    step = class_map(method, branch.opset, epsilon, known)
     value = map_of_gradient(branch, tap, head, selected, step, "cam")
     return ClassActivationMap(value, any_classes=False)
 

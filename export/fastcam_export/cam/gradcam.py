@@ -22,6 +22,11 @@ class Features:
     nonnegative: bool = False
 
 
+def class_map(method: str, opset: int, epsilon: float, known: Features) -> Step:
+    """The step of `gradcam` or `gradcam++`, from the features A and the gradient g."""
+    return gradcam(opset, known) if method == "gradcam" else gradcam_plus_plus(opset, epsilon, known)
+
+
 def gradcam(opset: int, known: Features) -> Step:
     """relu(Σₖ wₖAₖ) with wₖ the mean of g, from the features A and the gradient g, float32 [N,C,h,w]."""
 

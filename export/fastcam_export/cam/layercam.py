@@ -15,10 +15,9 @@ from ..analysis.taps import Tap
 from ..analysis.values import Dims
 from ..authoring.branch import Branch
 from ..authoring.ops import Ops, Step, make_function
-from ..authoring.tap_input import float_activation
 from .at_tap import map_of_gradient
 from .head import find_head, infer_head
-from .selection import check_scores, minmax, select_class
+from .selection import check_scores, minmax, selected_class
 
 SCALES = 2
 """The deepest scales whose maps are averaged. More were not measured; see docs/quality.md."""
@@ -49,9 +48,7 @@ def layer_activation_maps(
     for head in heads:
         infer_head(branch.model.graph, head, shapes)
     check_scores(logits, taps[-1])
-    step = select_class(branch.opset, logits, one_per_image=True)
-    values = float_activation(branch, logits, "cam/logits")
-    selected = branch.call(step, wanted_class, values, name="cam/class")
+    selected = selected_class(branch, logits, wanted_class, one_per_image=True)
     maps = []
     for number, (tap, head) in enumerate(zip(taps, heads, strict=True)):
         value = map_of_gradient(branch, tap, head, selected, layercam(branch.opset), f"cam/layer_{number}")

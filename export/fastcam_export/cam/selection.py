@@ -8,7 +8,9 @@ from fastcam_runtime.classes import are_class_scores
 
 from ..analysis.taps import Tap
 from ..analysis.values import known_dims
+from ..authoring.branch import Branch
 from ..authoring.ops import Ops, Step, make_function
+from ..authoring.tap_input import float_activation
 from ..errors import GraftError
 
 ROUNDING = 1e-6
@@ -28,6 +30,15 @@ def check_scores(logits: ir.Value, tap: Tap) -> None:
     if not one_per_picture or not are_class_scores([size or 2 for size in dims[1:]]):
         shape = "×".join("?" if d is None else str(d) for d in dims)
         raise GraftError(f"no class map: '{logits.name}' is {shape}, not one score per class (N×classes)")
+
+
+def selected_class(
+    branch: Branch, logits: ir.Value, wanted_class: ir.Value, *, one_per_image: bool
+) -> ir.Value:
+    """Add the nodes `fastcam/cam/class` of `select_class`; its result, int64."""
+    step = select_class(branch.opset, logits, one_per_image=one_per_image)
+    values = float_activation(branch, logits, "cam/logits")
+    return branch.call(step, wanted_class, values, name="cam/class")
 
 
 def select_class(opset: int, logits: ir.Value, *, one_per_image: bool) -> Step:

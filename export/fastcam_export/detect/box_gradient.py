@@ -14,7 +14,7 @@ from ..authoring.branch import Branch
 from ..authoring.map_size import MapSize
 from ..authoring.ops import Ops
 from ..authoring.tap_input import read_tap
-from ..cam.gradcam import Features, gradcam, gradcam_plus_plus
+from ..cam.gradcam import Features, class_map
 from ..cam.gradient import walk_back
 from ..cam.head import find_head, infer_head
 from ..cam.linear_layer import linear_layer
@@ -22,7 +22,7 @@ from ..cam.outline import outline
 from ..cam.seed import Cotangent
 from .find import Detector
 from .logit_grids import LogitGrid, find_logit_grids, refuse
-from .rows_in_graph import Part, read_source
+from .rows_in_graph import Part, ScoreTensors, read_scores
 from .score_grid import ScoreGrids, class_of_row, row_scores
 
 
@@ -60,37 +60,35 @@ def box_maps(
         raise refuse(f"the boxes of '{detector.head.boxes[0]}' are selected in the network")
     logits = find_logit_grids(branch.model, image, head, detector.shapes)
     size = map_size.size_input[0] if map_size.size_input else None
-    source = read_source(branch, head, branch.model, size)
-
-    op = Ops(branch.opset)
-    parts = source.parts(op)
-    chosen = _row(op, head, parts, wanted, box)
-    step, inputs = outline(op, "SelectBox", chosen, "row", f"The row of {BOX_INPUT}, or the best one.")
-    row = branch.call(step, *inputs, name="cam/row")
-    op = Ops(branch.opset)
-    parts = source.parts(op)
-    index = _class(op, head, parts, wanted, row)
-    step, inputs = outline(op, "ClassOfBox", index, "class", "The wanted class, or the row's best one.")
-    index = branch.call(step, *inputs, name="cam/class")
-
+    source = read_scores(branch, head, branch.model, size)
+    row, index = _selected_box(branch, source, wanted, box)
     maps = []
     for number, grid in enumerate(logits):
         stride = f"{grid.grid.stride:g}"
-        part = parts[0]
-        gradient = _gradient(branch, grid, part, number, row, index, head, shapes)
+        gradient = _gradient(branch, grid, source, number, row, index, shapes)
         features = read_tap(branch, grid.features, "NCHW", f"cam/stride_{stride}/features")
         producer = grid.features.producer()
         known = Features(
             None if size is not None else (grid.grid.height, grid.grid.width),
             producer is not None and facts(producer.op_type).sign is Sign.NON_NEGATIVE,
         )
-        step = (
-            gradcam(branch.opset, known)
-            if method == "gradcam"
-            else gradcam_plus_plus(branch.opset, epsilon, known)
-        )
+        step = class_map(method, branch.opset, epsilon, known)
         maps.append(branch.call(step, features, gradient, name=f"cam/stride_{stride}/map"))
     return ScoreGrids(maps, [(None, None) if size is not None else (g.height, g.width) for g in head.grids])
+
+
+def _selected_box(
+    branch: Branch, source: ScoreTensors, wanted: ir.Value, box: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """The row to explain and the class of its logit, int64 [N] each."""
+    op = Ops(branch.opset)
+    chosen = _row(op, source.head, source.parts(op), wanted, box)
+    step, inputs = outline(op, "SelectBox", chosen, "row", f"The row of {BOX_INPUT}, or the best one.")
+    row = branch.call(step, *inputs, name="cam/row")
+    op = Ops(branch.opset)
+    index = _class(op, source.head, source.parts(op), wanted, row)
+    step, inputs = outline(op, "ClassOfBox", index, "class", "The wanted class, or the row's best one.")
+    return row, branch.call(step, *inputs, name="cam/class")
 
 
 def _row(op: Ops, head: Head, parts: Sequence[Part], wanted: ir.Value, box: ir.Value) -> ir.Value:
@@ -118,11 +116,10 @@ def _class(op: Ops, head: Head, parts: Sequence[Part], wanted: ir.Value, row: ir
 def _gradient(
     branch: Branch,
     logits: LogitGrid,
-    part: Part,
+    source: ScoreTensors,
     number: int,
     row: ir.Value,
     index: ir.Value,
-    head: Head,
     shapes: Mapping[str, Dims],
 ) -> ir.Value:
     """The gradient of the logit at the stride's features, [N,C,h,w]; 0 for rows of other strides."""
@@ -132,12 +129,13 @@ def _gradient(
         known.setdefault(value.name or "", (None,) * 4)
     infer_head(branch.model.graph, path, known)
     op = Ops(branch.opset)
+    part = source.parts(op)[0]
     height, width = part.sides(op, number)
     start, end = part.bounds(op, number)
     cells, local = op.Mul(height, width), op.Sub(row, start)
     per_cell = logits.grid.per_cell
     cell, anchor = local, op.Mul(local, 0)
-    if per_cell > 1 and head.order == "cells":
+    if per_cell > 1 and source.head.order == "cells":
         cell = op.Div(local, per_cell)
         anchor = op.Sub(local, op.Mul(cell, per_cell))
     elif per_cell > 1:

@@ -14,7 +14,7 @@ from ..errors import GraftError
 from ..method.bands import Bands
 from ..method.bilinear import Size, interpolate_free, is_static, map_positions, matrix
 from .find import Detector
-from .rows_in_graph import read_source
+from .rows_in_graph import read_scores
 from .score_grid import ScoreGrids, score_grids
 
 
@@ -40,7 +40,7 @@ def detector_activation(
             "scores; saliency_map works without class maps"
         )
     size = map_size.size_input[0] if map_size.size_input else None
-    source = read_source(branch, head, branch.model, size)
+    source = read_scores(branch, head, branch.model, size)
     grids = score_grids(branch, source, wanted, one_picture=one_picture)
     return enlarged(branch, grids, map_size)
 

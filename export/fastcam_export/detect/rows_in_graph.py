@@ -122,7 +122,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Source:
+class ScoreTensors:
     """The tensors that hold a head's scores, float32, by their names in the head."""
 
     head: Head
@@ -154,7 +154,7 @@ class Source:
         return Table(self.columns[name], 1, rows.width) if name in self.columns else rows
 
 
-def read_source(branch: Branch, head: Head, model: ir.Model, size: ir.Value | None) -> Source:
+def read_scores(branch: Branch, head: Head, model: ir.Model, size: ir.Value | None) -> ScoreTensors:
     """The tensors that a class map reads, as float32."""
     known = {value.name: value for node in model.graph for value in node.outputs}
     read: dict[str, ir.Value] = {}
@@ -168,7 +168,7 @@ def read_source(branch: Branch, head: Head, model: ir.Model, size: ir.Value | No
         before = _before_transpose(value) if plain and head.layout == "rows" else None
         if before is not None:
             columns[name] = before
-    return Source(head, read, columns, size)
+    return ScoreTensors(head, read, columns, size)
 
 
 def _before_transpose(value: ir.Value) -> ir.Value | None:

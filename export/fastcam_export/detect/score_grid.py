@@ -17,7 +17,7 @@ from ..authoring.ops import Ops
 from ..cam.outline import outline
 from ..errors import GraftError
 from ..method.bilinear import Size
-from .rows_in_graph import Part, Source
+from .rows_in_graph import Part, ScoreTensors
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ScoreGrids:
     sizes: list[Size]
 
 
-def score_grids(branch: Branch, source: Source, wanted: ir.Value, *, one_picture: bool) -> ScoreGrids:
+def score_grids(branch: Branch, source: ScoreTensors, wanted: ir.Value, *, one_picture: bool) -> ScoreGrids:
     """Read the scores of the wanted classes from the head.
 
     Args:
