@@ -11,6 +11,8 @@ from types import ModuleType
 import pytest
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # before a test module imports onnxruntime
+# Hundreds of tests start a process. Without cached bytecode each would compile both packages again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 
@@ -14,8 +15,13 @@ HEADINGS = re.findall(r"^### `(.*)`$", PAGE, re.MULTILINE)
 PLACEHOLDER = "…"
 
 
-def literals() -> Iterator[str]:
-    """Every text in the code of both packages, with `…` for placeholders."""
+@functools.cache
+def literals() -> tuple[str, ...]:
+    """Every text in the code of both packages, without quotes and with `…` for placeholders."""
+    return tuple(re.sub(r"[\"']", "", text) for text in _literals())
+
+
+def _literals() -> Iterator[str]:
     for path in (*(ROOT / "export").rglob("*.py"), *(ROOT / "runtime").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):
@@ -25,15 +31,12 @@ def literals() -> Iterator[str]:
                 yield node.value
 
 
-LITERALS = [re.sub(r"[\"']", "", text) for text in literals()]
-
-
 @pytest.mark.parametrize("heading", HEADINGS)
 def test_the_message_is_in_the_code(heading: str) -> None:
     """One text in the code has all the words of a heading, in order."""
     parts = [part.strip() for part in re.sub(r"[\"']", "", heading).split(PLACEHOLDER)]
     pattern = re.compile(".*".join(re.escape(part) for part in parts if part), re.DOTALL)
-    assert any(pattern.search(text) for text in LITERALS), heading
+    assert any(pattern.search(text) for text in literals()), heading
 
 
 def test_there_are_headings() -> None:

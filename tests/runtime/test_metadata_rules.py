@@ -31,8 +31,11 @@ WORDS = ("statistic", "normalize", "cam")
 """Names of the exporter's methods. The schema lists them; a device reads them only to show them."""
 
 
+TEXT = make_graft().metadata_props[0].value
+
+
 def document() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(make_graft().metadata_props[0].value)
+    found: dict[str, Any] = json.loads(TEXT)
     return found
 
 

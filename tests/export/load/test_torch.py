@@ -145,6 +145,7 @@ def test_names_that_do_not_work(name: str, message: str, capsys: pytest.CaptureF
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("torchvision")
 def test_an_unknown_torchvision_model_gets_the_closest_names() -> None:
     with pytest.raises(LoadError, match=r"torchvision has no classifier 'resnet19'; closest: .*resnet18"):

@@ -197,6 +197,7 @@ def test_inspect_on_a_device_without_the_exporter(tmp_path: Path) -> None:
         assert done.stderr == f"fastcam: error: {message}\n"
 
 
+@pytest.mark.slow
 def test_neither_onnx_nor_torch_is_imported(tmp_path: Path) -> None:
     graft = save_graft(tmp_path / "graft.onnx")
     program = f"""
