@@ -21,7 +21,7 @@ from ..contract import Metadata
 from ..errors import FastcamError, SinkError
 from ..image import Image
 from ..measure import system
-from ..prepared.fingerprint import sha256
+from ..model.file import sha256
 from ..sinks import Sink, Status
 from ..sinks.json_lines import describe_frame
 from ..sinks.kept_folder import KeptFolder

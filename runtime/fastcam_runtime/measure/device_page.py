@@ -14,11 +14,10 @@ from .. import native
 from ..contract import METADATA_KEY
 from ..errors import FastcamError
 from ..model import device
-from ..model.file import is_ort, summarize_file
+from ..model.file import is_ort, sha256, summarize_file
 from ..model.pruning import cut_file
 from ..model.session import describe_form
 from ..prepared.cache import open_cached
-from ..prepared.fingerprint import sha256
 from . import system
 from .conditions import conditions
 from .paired import WARM_UP, BenchOptions, Difference, Variant, measure, open_variant, statistics

@@ -17,13 +17,12 @@ from ..errors import FastcamError, ModelError, ort_errors_as
 from ..image import Array
 from ..limits import LOOP_SECONDS
 from ..model import providers
-from ..model.file import is_ort, summarize_file
+from ..model.file import is_ort, sha256, summarize_file
 from ..model.ort_format import summarize_ort
 from ..model.pruning import cut_file
 from ..model.session import describe_form, metadata_of, open_cut, open_session
 from ..model.watching import Runner
 from ..prepared.cache import open_cached
-from ..prepared.fingerprint import sha256
 from . import system
 from .conditions import conditions
 from .inputs import random_inputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import re
 from collections.abc import Callable
@@ -149,6 +150,15 @@ def map_model(path: Path) -> mmap.mmap:
         raise ModelError(f"{path}: the file is empty") from None
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file's content."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def check_name(path: Path) -> None:

@@ -15,12 +15,12 @@ from .. import native
 from ..contract import METADATA_KEY, Metadata
 from ..errors import ModelError
 from ..model import device, providers
-from ..model.file import Summary, is_ort, summarize_file
+from ..model.file import Summary, is_ort, sha256, summarize_file
 from ..model.pruning import cut_file
 from ..model.session import open_cut, open_session
 from ..model.watching import has_loop
 from . import store
-from .fingerprint import content_hash, sha256
+from .fingerprint import content_hash
 from .preparing import NothingToPrepareError, find_difference, lay_out, optimize
 
 logger = logging.getLogger(__name__)

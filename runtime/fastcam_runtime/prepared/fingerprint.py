@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from ..model.file import summarize_file
+from ..model.file import sha256, summarize_file
 
 _SETTLED = 2.0
 """Resolution of file times, in seconds; younger files are read again."""
@@ -23,15 +23,6 @@ def stamp(path: Path) -> str:
     """
     state = path.stat()
     return f"{state.st_size}-{state.st_mtime_ns}-{state.st_ctime_ns}-{state.st_ino}-{state.st_dev}"
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file's content."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def content_hash(path: Path, notes: Path) -> str:

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..installation import user_cache
-from .fingerprint import sha256, stamp
+from ..model.file import sha256
+from .fingerprint import stamp
 
 LIMIT = 512 << 20
 """Most bytes of all entries. The least recently used is deleted first; a larger entry is never made."""
