@@ -1,10 +1,12 @@
 """Frames in, maps and pictures out: numpy, onnxruntime and OpenCV only."""
 
-from . import telemetry
+from . import limits, telemetry
 from .cli import signals
 
 signals.start_quietly()
 telemetry.switch_off()  # before anything below imports onnxruntime
+if signals.is_command():  # a program's own pictures are not ours to limit
+    limits.limit_pictures()
 
 # ruff: noqa: E402
 from .classes import ClassError, Prediction

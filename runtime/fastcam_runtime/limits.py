@@ -6,8 +6,14 @@ file ends with one line instead of filling the memory or never ending.
 
 from __future__ import annotations
 
+import errno
 import math
+import os
+import select
+import stat
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from .errors import ModelError
 
@@ -54,6 +60,45 @@ MAX_NAME = 4_096
 """Characters of a tensor's name: the limit of a path, which names are often made from."""
 MAX_METADATA = 64 << 20
 """Bytes of the metadata: 100,000 labels of an ordinary length are 3 MB."""
+MAX_PHOTO = 1 << 27
+"""Pixels of a picture to explain: medium-format cameras have about 100 million. A file of 100 kB can hold a
+thousand million, which take 3 GB, and as much again to draw on."""
+PHOTO_VARIABLE = "OPENCV_IO_MAX_IMAGE_PIXELS"
+MAX_TEXT = 64 << 20
+"""Bytes of a file of text beside a model: labels, a report, a configuration."""
+PIPE_SECONDS = 10.0
+"""How long a pipe, such as a shell's `<(…)`, may take to be written and closed. Nobody may ever open it."""
+
+
+def limit_pictures() -> None:
+    """Let OpenCV refuse a picture of more than `MAX_PHOTO` pixels before it is decoded, unless the user has
+    set another limit. OpenCV reads the variable when it is imported."""
+    os.environ.setdefault(PHOTO_VARIABLE, str(MAX_PHOTO))
+
+
+def read_whole(path: Path, most: int = MAX_TEXT) -> bytes:
+    """The bytes of a file or pipe that a user named, in bounded time and memory.
+
+    Raises:
+        OSError: It cannot be read, is a device, has more bytes than `most`, or is a pipe without an end.
+    """
+    # A pipe that nobody writes to would block in open().
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb", buffering=0) as file:
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+            raise OSError(errno.EINVAL, "a device, not a file", str(path))
+        end = time.monotonic() + PIPE_SECONDS
+        content = bytearray()
+        while len(content) <= most:
+            left = max(0.0, end - time.monotonic())
+            if stat.S_ISFIFO(kind) and not select.select([file], [], [], left)[0]:
+                raise OSError(errno.ETIMEDOUT, f"a pipe, still open after {PIPE_SECONDS:.0f} s", str(path))
+            piece = file.read(1 << 20)
+            if not piece:
+                return bytes(content)
+            content += piece
+    raise OSError(errno.EFBIG, f"more than {most} bytes", str(path))
 
 
 def check_picture(what: str, batch: int, height: int, width: int, channels: int = 3) -> None:

@@ -11,11 +11,15 @@ import cv2
 import numpy as np
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.image import Geometry
+from fastcam_runtime.limits import read_whole
 from fastcam_runtime.sources.quiet import decoding
 from numpy.typing import NDArray
 
 MASK_ENDINGS = ("_mask.png", ".png")
 """The mask of photo.jpg is photo_mask.png or photo.png; pixels that are not black are objects."""
+
+_MOST_COCO = 1 << 30
+"""Bytes of a file of annotations: the largest of COCO has 470 million."""
 
 Marked = NDArray[np.bool_]
 
@@ -49,7 +53,7 @@ class Objects:
         assert self._folder is not None
         for ending in MASK_ENDINGS:
             path = self._folder / f"{picture.stem}{ending}"
-            if path.exists() and path != picture:
+            if path.is_file() and path != picture:
                 with decoding():
                     mask = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
                 if mask is None or mask.shape != shape:
@@ -91,15 +95,17 @@ def pixel_auc(ranks: NDArray[np.integer], marked: Marked) -> float:
 
 def _read_coco(path: Path) -> dict[str, list[list[float]]]:
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        content: Any = json.loads(read_whole(path, _MOST_COCO))
         names = {image["id"]: Path(image["file_name"]).name for image in content["images"]}
         boxes: dict[str, list[list[float]]] = {}
         for one in content["annotations"]:
             x, y, width, height = map(float, one["bbox"])
+            if not np.isfinite([x, y, width, height]).all():
+                raise ValueError("a box is not finite")
             boxes.setdefault(names[one["image_id"]], []).append([x, y, width, height])
     except OSError as error:
         raise FastcamError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FastcamError(
             f"{path}: not a COCO file with images and annotations ({type(error).__name__}: {error})"
         ) from error

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fastcam_runtime.contract import Preprocess
+from fastcam_runtime.limits import read_whole
 
 from .clue import Clue, ModelFile, scaled
 from .labels import class_names, literal
@@ -58,7 +59,7 @@ def _folders(path: Path | None) -> list[Path]:
 
 def _json(path: Path) -> Mapping[str, Any]:
     try:
-        said = literal(path.read_text(encoding="utf-8"))
+        said = literal(read_whole(path).decode())
     except (OSError, UnicodeDecodeError):
         return {}
     return said if isinstance(said, Mapping) else {}

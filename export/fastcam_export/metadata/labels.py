@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fastcam_runtime.limits import MAX_LABEL, MAX_LABELS
+from fastcam_runtime.limits import MAX_LABEL, MAX_LABELS, read_whole
 
 from ..errors import GraftError
 
@@ -25,7 +25,7 @@ def read_labels(path: Path) -> tuple[str, ...]:
     """
     try:
         # With or without a byte order mark.
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_whole(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise GraftError(f"cannot read the labels {path}: {reason}") from error

@@ -24,12 +24,14 @@ def chosen_certificate(args: argparse.Namespace) -> Certificate | None:
     """The certificate of the options, or a self-signed one; None for plain http.
 
     Raises:
-        FastcamError: Only one of the two files is given, or no certificate can be made.
+        FastcamError: Only one of the two files is given, they are no certificate, or none can be made.
     """
     if (args.cert is None) != (args.key is None):
         raise FastcamError("--cert and --key belong together")
     if args.cert is not None:
-        return Certificate(args.cert, args.key)
+        given = Certificate(args.cert, args.key)
+        given.context()  # before the work whose result it is to serve
+        return given
     if not args.https:
         return None
     logger.info("the certificate is self-signed: the browser asks once whether you trust it")

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:  # `start_quietly` comes before all other imports
@@ -31,19 +31,33 @@ def start_quietly() -> None:
     """Let Ctrl-C end the command `fastcam` at once while its modules are imported, without a traceback.
 
     Python would raise KeyboardInterrupt somewhere in onnxruntime or OpenCV. Nothing is open yet, so the
-    system's own way of ending a process is the right one. A program that imports this package is left alone.
+    system's own way of ending a process is the right one. A failed import is one line and exit code 2.
+    A program that imports this package is left alone.
     """
-    if not _is_command() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if not is_command():
+        return
+    sys.excepthook = _cannot_start
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _Start.quiet = True
 
 
 def started() -> None:
-    """From here on, Ctrl-C is raised as KeyboardInterrupt again."""
+    """From here on, Ctrl-C is raised as KeyboardInterrupt again, and errors are `main`'s to report."""
+    if sys.excepthook is _cannot_start:
+        sys.excepthook = sys.__excepthook__
     if _Start.quiet:
         _Start.quiet = False
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _cannot_start(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Report an error of an import in one line: a library of the system is missing, or memory is short."""
+    if "--debug" in sys.argv:
+        sys.__excepthook__(kind, error, trace)
+    said = " ".join(str(error).split()) or "no reason given"
+    end_at_once(2, f"cannot start: {kind.__name__}: {said}")
 
 
 def end_quietly() -> None:
@@ -66,7 +80,7 @@ def importing() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _is_command() -> bool:
+def is_command() -> bool:
     """Whether Python was started as `fastcam` or `python -m fastcam_runtime…`, and in the main thread."""
     words = sys.orig_argv
     module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
@@ -91,6 +105,28 @@ def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[list[s
     finally:
         for number in taken:
             signal.signal(number, before[number])
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """End the block on the first signal, so that it removes its folders; further ones do not interrupt that.
+
+    By default SIGTERM ends Python before it removes anything. For work that does not stay in a library.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+        SystemExit: The other signals, with the exit code that shells use: 143 for SIGTERM.
+    """
+    stopped = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal stopped
+        if not stopped:
+            stopped = True
+            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+    with handled(stop):
+        yield
 
 
 def end_at_once(code: int, message: str = "") -> NoReturn:

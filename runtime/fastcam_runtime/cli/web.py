@@ -15,6 +15,7 @@ from ..web.ort_web import find_ort_web
 from ..web.server import SiteServer
 from ..web.site import check_model, write_site
 from .https_options import add_https_options, chosen_certificate
+from .signals import ended_by_signals
 
 logger = logging.getLogger(__name__)
 
@@ -60,16 +61,17 @@ def run(args: argparse.Namespace) -> int:
     certificate = chosen_certificate(args) if args.serve or args.cert or args.key else None
     if check_model(args.model).quantized:
         logger.warning("%s is quantised: in a browser int8 is slower than float", args.model)
-    ort = find_ort_web(args.ort)
-    if args.folder is not None:
-        _write(args.model, args.folder, ort, webgpu=args.webgpu)
-        if args.serve:
-            _serve(args, args.folder, certificate)
-        return 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "site"
-        _write(args.model, folder, ort, webgpu=args.webgpu)
-        _serve(args, folder, certificate)
+    with ended_by_signals():
+        ort = find_ort_web(args.ort)
+        if args.folder is not None:
+            _write(args.model, args.folder, ort, webgpu=args.webgpu)
+            if args.serve:
+                _serve(args, args.folder, certificate)
+            return 0
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name) / "site"
+            _write(args.model, folder, ort, webgpu=args.webgpu)
+            _serve(args, folder, certificate)
     return 0
 
 

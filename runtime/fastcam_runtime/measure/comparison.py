@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FastcamError
+from ..limits import read_whole
 
 _RESAMPLES = 2000
 _SETTINGS = ("cpu", "provider", "threads", "kernels")
@@ -44,10 +45,10 @@ def read_report(path: Path) -> dict[str, Any]:
         FastcamError: There is no such file, or it is not such a report.
     """
     try:
-        report = json.loads(path.read_text())
+        report = json.loads(read_whole(path))
     except OSError as error:
         raise FastcamError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FastcamError(f"{path}: not JSON: {error}") from error
     if not isinstance(report, dict) or not all(
         isinstance(variant, dict) and variant.get("samples_ms")

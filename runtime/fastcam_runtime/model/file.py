@@ -138,6 +138,8 @@ def map_model(path: Path) -> mmap.mmap:
     """
     check_name(path)
     try:
+        if path.is_fifo():  # opening it waits for somebody to write; it cannot be mapped either
+            raise ModelError(f"{path} is a pipe, not a model's file")
         with path.open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:

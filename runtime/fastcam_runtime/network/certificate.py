@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import socket
 import ssl
@@ -30,6 +31,9 @@ class Certificate:
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
+            for file in (self.certificate, self.key):
+                if file.is_fifo():  # OpenSSL would wait for ever if nobody writes
+                    raise OSError(errno.EINVAL, f"{file} is a pipe")
             # Otherwise ssl would ask for the password of a key on the terminal.
             context.load_cert_chain(self.certificate, self.key, password=lambda: "")
         except OSError as error:  # the base class of all errors of ssl too

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import logging
+import os
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -13,6 +15,7 @@ import numpy as np
 
 from ..errors import SourceError, closest
 from ..image import Image
+from ..limits import PHOTO_VARIABLE
 from ..uri_kinds import local_path
 from .base import Source, SourceKind, SourceOptions
 from .ordered import OrderedSource
@@ -27,6 +30,10 @@ IMAGE_SUFFIXES = frozenset(
 
 _MOST_FAILED_READS = 32
 """Consecutive frames that may fail to decode before the rest of a video is skipped."""
+
+
+_TOO_LARGE = "CV_IO_MAX_IMAGE_"
+"""Part of OpenCV's message about a picture with too many pixels."""
 
 
 def open_files(name: str, options: SourceOptions) -> Source:
@@ -104,7 +111,7 @@ def _decode(path: Path, alpha: bool) -> Image | None:
     """The image in a file, with its opacity if requested and present; None if it cannot be decoded.
 
     Raises:
-        OSError: The file cannot be read.
+        OSError: The file cannot be read, or the image has more pixels than OpenCV's limit.
     """
     # Not cv2.imread: it fails for some paths on some systems, and prints its errors.
     content = np.fromfile(path, np.uint8)
@@ -115,7 +122,11 @@ def _decode(path: Path, alpha: bool) -> Image | None:
                 if whole is not None and whole.ndim == 3 and whole.shape[2] == 4 and whole.dtype == np.uint8:
                     return np.asarray(whole)
             return cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
-    except cv2.error:
+    except cv2.error as error:
+        if _TOO_LARGE in str(error):
+            most = os.environ.get(PHOTO_VARIABLE, "2^30")
+            reason = f"more than {most} pixels, see {PHOTO_VARIABLE}"
+            raise OSError(errno.EFBIG, reason) from error
         return None
 
 

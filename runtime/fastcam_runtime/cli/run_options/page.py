@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from ...errors import FastcamError
+from ...limits import read_whole
 from ...uri_kinds import local_path
 from ..https_options import add_https_options
 
@@ -35,8 +36,7 @@ def page_token(args: argparse.Namespace) -> str | None:
     if args.token is not None:
         raise FastcamError("--token and --token-file exclude each other")
     try:
-        with local_path(args.token_file).open("rb") as file:
-            lines = file.read(_LONGEST).decode(errors="replace").splitlines()
+        lines = read_whole(local_path(args.token_file), _LONGEST).decode(errors="replace").splitlines()
     except OSError as error:
         raise FastcamError(f"--token-file {args.token_file}: {error.strerror}") from error
     if not lines or not lines[0].strip():
