@@ -1,14 +1,16 @@
 """Frames in, maps and pictures out: numpy, onnxruntime and OpenCV only."""
 
-from . import limits, telemetry
 from .cli import signals
 
-signals.start_quietly()
+signals.start_quietly()  # before the first import that takes time
+
+# ruff: noqa: E402
+from . import limits, telemetry
+
 telemetry.switch_off()  # before anything below imports onnxruntime
 if signals.is_command():  # a program's own pictures are not ours to limit
     limits.limit_pictures()
 
-# ruff: noqa: E402
 from .classes import ClassError, Prediction
 from .draw.overlay import Overlay, overlay
 from .errors import FastcamError, ModelError, SinkError, SourceError

@@ -36,11 +36,13 @@ def _is_installed() -> bool:
 def user_cache(name: str) -> Path:
     """The folder for one kind of files that can be made or fetched again; it may not exist yet.
 
-    `$XDG_CACHE_HOME/fastcam/NAME`, else `~/.cache/fastcam/NAME`.
+    `$XDG_CACHE_HOME/fastcam/NAME`, else `~/.cache/fastcam/NAME`. A relative path in the variable is ignored,
+    as its specification asks.
     """
-    base = os.environ.get("XDG_CACHE_HOME")
+    base = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        folder = Path(base) if base else Path.home() / ".cache"
-    except RuntimeError:  # a user without a home, as services may have
+        folder = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
+        str(folder).encode()  # onnxruntime opens no file whose name is not UTF-8
+    except (RuntimeError, UnicodeEncodeError):  # a user without a home, as services may have
         folder = Path("/nonexistent")
     return folder / "fastcam" / name

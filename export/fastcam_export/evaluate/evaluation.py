@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from fastcam_runtime.classes import label_of
+from fastcam_runtime.errors import SourceError
 from fastcam_runtime.image import Image
 from numpy.typing import NDArray
 
@@ -55,6 +56,9 @@ def evaluate(subject: Subject, request: Request, found: Evaluation, folder: Path
         found: Receives the results.
         folder: For temporary files with shuffled weights.
         tell: Called to report progress.
+
+    Raises:
+        SourceError: None of the pictures can be read.
     """
     kept: list[tuple[Seen, Maps]] = []
     for number, path in enumerate(request.pictures):
@@ -66,6 +70,8 @@ def evaluate(subject: Subject, request: Request, found: Evaluation, folder: Path
         seen, maps = _judge(subject, request, found, path, frame, number)
         if len(kept) < SANITY_PICTURES:
             kept.append((seen, maps))
+    if not found.pictures:
+        raise SourceError(f"{', '.join(map(str, request.pictures[:3]))}: no picture could be read")
     if request.sanity:
         _sanity(subject, found, kept, folder, tell)
     if request.video is not None:

@@ -71,11 +71,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         # For example a folder without permission, or a name that is too long.
-        where = f"{printable(str(error.filename))}: " if error.filename else ""
+        where = f"{printable(str(error.filename))}: " if error.filename else _gone()
         if debug:
             traceback.print_exc()
         print(f"fastcam: error: {one_line(f'{where}{error.strerror or error}')}", file=sys.stderr)
         return 2
+
+
+def _gone() -> str:
+    """The start of the message if the current folder was removed: no error of the system names it."""
+    try:
+        os.getcwd()
+    except OSError:
+        return "the current folder: "
+    return ""
 
 
 def entry() -> NoReturn:
@@ -101,6 +110,9 @@ def _without_debug(argv: Sequence[str]) -> tuple[list[str], bool]:
 
 
 def _dispatch(argv: list[str]) -> int:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_OneLine("fastcam: %(message)s"))
+    logging.basicConfig(handlers=[handler])
     if argv and argv[0] in _EXPORT_COMMANDS:
         code: int | None = import_commands().main(argv)
         return code or 0
@@ -108,9 +120,6 @@ def _dispatch(argv: list[str]) -> int:
         _parsers()[0].print_help()
         return 0
     args = parse(*_parsers(), argv)
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_OneLine("fastcam: %(message)s"))
-    logging.basicConfig(handlers=[handler])
     logging.getLogger("fastcam_runtime").setLevel(
         logging.INFO
     )  # not of others, e.g. of who builds a torch model

@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO
 
 import cv2
 
@@ -22,6 +23,14 @@ if "OPENCV_LOG_LEVEL" not in os.environ:
     set_level(_SILENT)
 # OpenCV reads it when FFmpeg is first used.
 os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", _AV_LOG_QUIET)
+
+
+def _unnamed_file() -> IO[bytes]:
+    """A file in memory where the system has such: a device's disk may be full or read-only."""
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create("fastcam"), "w+b")
+    return tempfile.TemporaryFile()
+
 
 _OURS = b"fastcam: "
 _turn = threading.Lock()
@@ -39,7 +48,7 @@ def decoding() -> Iterator[None]:
         except OSError:  # a service without a standard error
             yield
             return
-        with tempfile.TemporaryFile() as said:
+        with _unnamed_file() as said:
             os.dup2(said.fileno(), 2)
             try:
                 yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from fastcam_runtime import installation, native
 from fastcam_runtime.cli import main as cli
 from fastcam_runtime.installation import requirement
 from support.paths import ROOT
+from support.processes import fastcam
 from support.tiny_grafts import save_graft
 
 WORKSTATION = ("onnx", "onnx_ir", "onnxscript", "torch")
@@ -242,3 +244,50 @@ def test_ctrl_c_before_the_loop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
     monkeypatch.setattr(cli_run, "Model", interrupt)
     assert cli.main(["run", "m.onnx", "test://", "null://"]) == 130
+
+
+@pytest.mark.slow
+def test_an_import_that_fails_is_one_line(tmp_path: Path) -> None:
+    """For example OpenCV without a library of the system, or with too little memory."""
+    (tmp_path / "cv2.py").write_text("raise ImportError('libGL.so.1: cannot open\\nshared object file')")
+    environment = {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    with fastcam("--version", environment=environment) as process:
+        out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert errors == "fastcam: error: cannot start: ImportError: libGL.so.1: cannot open shared object file\n"
+
+
+@pytest.mark.slow
+def test_a_current_folder_that_was_removed(tmp_path: Path) -> None:
+    model = save_graft(tmp_path / "model.onnx")
+    program = "import os, sys; os.rmdir(os.getcwd()); from fastcam_runtime.cli.main import entry; entry()"
+    (tmp_path / "gone").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", program, "run", str(model), "test://?frames=1", "out.png"],
+        cwd=tmp_path / "gone",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "fastcam: error: the current folder: No such file or directory"
+
+
+@pytest.mark.parametrize("value", ["relative", "/not\udcffUTF-8"])
+def test_a_cache_folder_that_cannot_be_used(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", value)
+    monkeypatch.setenv("HOME", "/home/somebody")
+    expected = "/home/somebody/.cache" if value == "relative" else "/nonexistent"
+    assert installation.user_cache("web") == Path(expected, "fastcam", "web")
+
+
+@pytest.mark.slow
+def test_the_exporters_commands_have_our_warnings_and_refuse_pictures_that_none_can_read(
+    tmp_path: Path,
+) -> None:
+    model, photo = save_graft(tmp_path / "model.onnx"), tmp_path / "empty.jpg"
+    photo.touch()
+    with fastcam("evaluate", model, photo) as process:
+        out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert f"fastcam: {photo}: not a readable image; skipped\n" in errors
+    assert errors.splitlines()[-1] == f"fastcam: error: {photo}: no picture could be read"
