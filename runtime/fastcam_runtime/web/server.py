@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 import mimetypes
+import os
+import shutil
 import ssl
 import threading
+from collections import Counter
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from ..errors import FastcamError
@@ -33,6 +37,9 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 _LONGEST_REPORT = 10_000_000
+_CONNECTIONS = 128
+_CONNECTIONS_OF_ONE = 32
+"""Connections at the same time, in all and of one address: a browser opens six."""
 
 
 class SiteServer:
@@ -85,15 +92,36 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     context: ssl.SSLContext | None = None
 
-    def process_request_thread(self, request: object, client_address: object) -> None:
+    def __init__(self, address: tuple[str, int], handler: Callable[..., _Handler]) -> None:
+        self._visits = Counter[str]()
+        self._lock = threading.Lock()
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Refuse a connection beyond the limits, each of which costs a thread."""
+        address = client_address[0]
+        with self._lock:
+            full = self._visits.total() >= _CONNECTIONS or self._visits[address] >= _CONNECTIONS_OF_ONE
+            if not full:
+                self._visits[address] += 1
+        if full:
+            self.shutdown_request(request)
+        else:
+            super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Do the TLS handshake in the request's own thread, so that a slow client does not block others."""
+        request.settimeout(_Handler.timeout)
         try:
             if self.context is not None:
-                request = self.context.wrap_socket(request, server_side=True)  # type: ignore[arg-type]
+                request = self.context.wrap_socket(request, server_side=True)
+            super().process_request_thread(request, client_address)
         except OSError:
-            self.shutdown_request(request)  # type: ignore[arg-type]
-            return
-        super().process_request_thread(request, client_address)  # type: ignore[arg-type]
+            self.shutdown_request(request)
+        finally:
+            with self._lock:
+                self._visits[client_address[0]] -= 1
+                self._visits += Counter()  # forgets the addresses of zero
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore errors: a browser that disconnects is not our error."""
@@ -102,7 +130,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "fastcam", ""
-    timeout = 60
+    timeout = 10
 
     def __init__(
         self, folder: Path, on_report: Callable[[bytes], None] | None, isolated: bool, *args: object
@@ -122,7 +150,8 @@ class _Handler(BaseHTTPRequestHandler):
             kind = "application/gzip"
         elif "gzip" in self.headers.get("Accept-Encoding", "") and packed.is_file():
             path, encoding = packed, {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-        self._answer(HTTPStatus.OK, kind, path.read_bytes(), encoding)
+        with path.open("rb") as file:
+            self._answer(HTTPStatus.OK, kind, file, encoding)
 
     do_HEAD = do_GET
 
@@ -147,11 +176,18 @@ class _Handler(BaseHTTPRequestHandler):
         except (OSError, ValueError):
             return None
 
-    def _answer(self, status: HTTPStatus, kind: str, body: bytes, more: dict[str, str] | None = None) -> None:
+    def _answer(
+        self, status: HTTPStatus, kind: str, body: bytes | BinaryIO, more: dict[str, str] | None = None
+    ) -> None:
         self.send_response(status)
-        headers = {"Content-Type": kind, "Content-Length": str(len(body)), **(more or {})}
+        size = len(body) if isinstance(body, bytes) else os.fstat(body.fileno()).st_size
+        headers = {"Content-Type": kind, "Content-Length": str(size), **(more or {})}
         for name, value in {**headers, **(HEADERS if self._isolated else {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        if self.command != "HEAD":
+        if self.command == "HEAD":
+            return
+        if isinstance(body, bytes):
             self.wfile.write(body)
+        else:  # piece by piece: many slow readers of a large model must not fill the memory
+            shutil.copyfileobj(body, self.wfile)

@@ -6,10 +6,14 @@ import gzip
 import json
 import os
 import re
+import signal
+import socket
 import ssl
 import subprocess
+import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,11 +21,13 @@ from fastcam_runtime.cli.main import main
 from fastcam_runtime.errors import FastcamError, ModelError
 from fastcam_runtime.network.certificate import self_signed
 from fastcam_runtime.web import ort_web as ort_web_module
+from fastcam_runtime.web import server as server_module
 from fastcam_runtime.web.assets import asset_folder, ort_version
 from fastcam_runtime.web.ort_web import find_ort_web
 from fastcam_runtime.web.server import SiteServer
 from fastcam_runtime.web.site import write_site
 from support.node import run_node
+from support.processes import fastcam
 from support.sites import fake_ort
 from support.tiny_grafts import save_graft
 
@@ -232,3 +238,36 @@ def test_mistakes_are_told_in_one_line(
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert message in error
     assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_leaves_no_temporary_site(number: signal.Signals, tmp_path: Path) -> None:
+    model, ort = save_graft(tmp_path / "model.onnx"), fake_ort(tmp_path / "ort")
+    (tmp_path / "temporary").mkdir()
+    words = ("web", model, "--serve", "--ort", ort, "--address", "127.0.0.1:0")
+    with fastcam(*words, environment={"TMPDIR": str(tmp_path / "temporary")}) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("http://127.0.0.1:")
+        assert list((tmp_path / "temporary").iterdir())
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    assert "Traceback" not in errors
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_silent_clients_do_not_take_all_threads(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "_CONNECTIONS_OF_ONE", 3)
+    server = SiteServer(site)
+    silent = [socket.create_connection(("127.0.0.1", server.port), timeout=30) for _ in range(6)]
+    # Those beyond the limit are closed at once; the others are still waited for.
+    assert [connection.recv(1) for connection in silent[3:]] == [b""] * 3
+    for connection in silent:
+        connection.close()
+    for _ in range(100):
+        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{server.port}/") as answer:
+            break
+        time.sleep(0.05)
+    assert answer.status == 200
+    server.close()
