@@ -23,7 +23,7 @@ from support.processes import fastcam
 
 SECONDS = 3.0
 """How long a command may go on after the signal."""
-LONGEST = 6.0
+LONGEST = 10.0
 """Seconds from the start within which a signal comes; what takes longer has done everything by then."""
 PYTHON = "Ctrl-C while Python itself starts, before any line of fastcam"
 """Python prints a traceback then, and no program in Python can change that."""
@@ -36,7 +36,11 @@ def commands(folder: Path) -> list[list[str]]:
     if not plain.exists():
         onnx.save(small_cnn(), plain)
         onnx.save(graft(small_cnn()), grafted)
+        for number, picture in enumerate(Random(1).randbytes(64 * 64 * 3) for _ in range(8)):
+            (folder / f"{number}.ppm").write_bytes(b"P6 64 64 255\n" + picture)
+        (folder / ".video.1.part.mkv").write_bytes(b"no video")
     large, out = str(fastcam_models.default_model()), str(folder / "out.onnx")
+    pictures = str(folder / "*.ppm")
     return [
         ["export", large, out],
         ["export", str(plain), out, "--outputs", "all"],
@@ -46,6 +50,14 @@ def commands(folder: Path) -> list[list[str]]:
         ["run", str(grafted), "test://", "http://:0", "--loop"],
         ["bench", str(grafted), "--rounds", "100000"],
         ["tune", str(plain), "--budget", "5%", "--rounds", "100000", "--out", out],
+        ["check", str(plain), str(folder / "0.ppm")],
+        ["quantize", str(plain), out, "--pictures", pictures, "--rounds", "100000"],
+        ["evaluate", str(plain), pictures],
+        ["web", str(grafted), "--serve", "--address", "127.0.0.1:0"],
+        ["web", str(grafted), str(folder / "site")],
+        ["cache", "list"],
+        ["recover", str(folder / ".video.1.part.mkv")],
+        ["completion", "bash"],
         ["demo", "--out", str(folder / "demo")],
         ["--help"],
     ]

@@ -78,13 +78,14 @@ def http(data: bytes) -> None:
 def uris(data: bytes) -> None:
     """An input or output as a user types it: which kind it is; nothing is opened."""
     uri = data.decode(errors="surrogateescape").replace("\0", "")
-    for kind in (*SOURCE_KINDS, *SINK_KINDS):
-        kind.accepts(uri)
     without_password(uri)
-    try:
-        parse_address(uri)
-    except FastcamError as error:
-        _check(error)
+    for ask in (*(kind.accepts for kind in (*SOURCE_KINDS, *SINK_KINDS)), parse_address):
+        try:
+            ask(uri)
+        except FastcamError as error:
+            _check(error)
+        except OSError:
+            """The command line says it in one line: a name that is too long, a folder without permission."""
 
 
 TARGETS = {"models": models, "metadata": metadata, "ort": ort, "http": http, "uris": uris}
