@@ -84,7 +84,8 @@ class Explainer:
         self.metadata = model.metadata
         self.threshold = Threshold()
         head = self.metadata.detector
-        self._answers = head.outputs if head is not None else (self.metadata.scores,)
+        answers = (self.metadata.scores, *(head.outputs if head is not None else ()))
+        self._answers = tuple(dict.fromkeys(answers))
         self.outputs = model.words if outputs is None else tuple(outputs)
         session = model.session(self.outputs)
         image = model.image_input(session)

@@ -182,9 +182,14 @@ def item_of(
         names: Of the outputs.
         arrays: The outputs.
         index: The item.
-        whole: Outputs that may come without a batch, as the rows of some detectors do.
+        whole: Outputs that may come without a batch, as the rows of some detectors do. One of two dimensions
+            has a batch only if another of more dimensions has as many items.
     """
+    found = dict(zip(names, arrays, strict=True))
+    batches = {len(found[name]) for name in whole if found[name].ndim > 2}
     return {
-        name: array if name in whole and array.ndim == 2 else array[min(index, len(array) - 1)]
-        for name, array in zip(names, arrays, strict=True)
+        name: array
+        if name in whole and (array.ndim < 2 or (array.ndim == 2 and len(array) not in batches))
+        else array[min(index, len(array) - 1)]
+        for name, array in found.items()
     }

@@ -141,7 +141,7 @@ RULES: Mapping[str, Rule] = {
     "detector.classes": whole(1, MAX_LABELS),
     **{
         row: rule
-        for key in ("boxes", "scores", "objectness")
+        for key in ("boxes", "scores", "objectness", "indices")
         for row, rule in {f"detector.{key}": _LIST, f"detector.{key}[]": text(MAX_NAME)}.items()
     },
     "detector.grids": _LIST,
@@ -150,7 +150,10 @@ RULES: Mapping[str, Rule] = {
     "detector.grids[].width": whole(1, MAX_SIDE),
     "detector.grids[].stride": number(0, MAX_SIDE, above=0),
     "detector.grids[].per_cell": whole(1, MAX_TAPS),
-    **{f"detector.{key}": whole(0, MAX_DIMENSION) for key in ("box_at", "score_at", "objectness_at")},
+    **{
+        f"detector.{key}": whole(0, MAX_DIMENSION)
+        for key in ("box_at", "score_at", "objectness_at", "index_at")
+    },
     **{
         f"detector.{key}": _WORD for key in ("decode", "unit", "order", "activation", "objectness_activation")
     },

@@ -151,7 +151,7 @@ export class Explainer {
    * @param {string[]} wanted
    */
   async run(tensor, dims, chosen, wanted) {
-    const feeds = this.feedOf(tensor, dims);
+    const feeds = { ...this.feedOf(tensor, dims), ...this.companions() };
     if (this.takesClass) {
       const classes = new BigInt64Array(this.batch).fill(chosen === null ? ARGMAX : BigInt(chosen));
       feeds[CLASS_INPUT] = new this.ort.Tensor("int64", classes, [this.batch]);
@@ -175,6 +175,27 @@ export class Explainer {
     return { [this.metadata.image.name]: new this.ort.Tensor(this.type, data, dims) };
   }
 
+  /**
+   * Inputs that only tell a detector how large the picture was; as `companions` of `fastcam_runtime.model.feeds`.
+   * @returns {Record<string, any>}
+   */
+  companions() {
+    const { height, width } = this.metadata.image;
+    /** @type {Record<string, [string, number, number]>} */
+    const known = {
+      orig_target_sizes: ["int64", width, height], im_shape: ["float32", height, width], scale_factor: ["float32", 1, 1],
+    };
+    /** @type {Record<string, any>} */
+    const feeds = {};
+    for (const name of this.session.inputNames) {
+      if (!Object.hasOwn(known, name)) continue;
+      const [type, ...pair] = known[name], values = Array.from({ length: 2 * this.batch }, (_, i) => pair[i % 2]);
+      const data = type === "int64" ? BigInt64Array.from(values, BigInt) : Float32Array.from(values);
+      feeds[name] = new this.ort.Tensor(type, data, [this.batch, 2]);
+    }
+    return feeds;
+  }
+
   /** Release the session's memory. */
   async release() {
     await this.session.release();
@@ -193,12 +214,12 @@ function numbers(tensor) {
 }
 
 /**
- * A detector's output for the first picture in a batch. Some have no batch: their rows have two dimensions.
+ * A detector's output for the first picture in a batch. Some have no batch: at most two dimensions.
  * @param {any} tensor
  * @returns {import("./detect/rows.js").Values}
  */
 function firstOf(tensor) {
-  const data = numbers(tensor), dims = tensor.dims.length === 2 ? tensor.dims : tensor.dims.slice(1);
+  const data = numbers(tensor), dims = tensor.dims.length <= 2 ? tensor.dims : tensor.dims.slice(1);
   return { data: data.subarray(0, dims.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1)), dims };
 }
 

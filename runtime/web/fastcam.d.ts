@@ -92,10 +92,12 @@ export interface Head {
   boxes: string[];
   scores: string[];
   objectness: string[];
+  indices?: string[];
   grids: { height: number; width: number; stride: number; per_cell: number }[];
   box_at: number;
   score_at: number;
   objectness_at: number;
+  index_at?: number;
   decode: string;
   unit: "pixels" | "fraction";
   bins: number;

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 from fastcam_runtime.classes import are_class_scores, class_count
+from fastcam_runtime.model.feeds import is_companion
 
 from ..choices import OF_SPREAD
 from ..detect.find import Detector, Network, find_detector, may_be_detector
@@ -23,7 +24,7 @@ from .geometry import Geometry, cut_size, geometries
 from .scores import find_logits, holds_no_numbers, scores_of_one
 from .shapes import Shapes, concrete_shapes, lasting_shapes
 from .taps import Tap, find_taps, named_taps, uninformative_tensors
-from .values import Dims
+from .values import Dims, known_dims
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,11 @@ def _notes(
     cut = cut_size(ends, geometry)
     if cut is not None:
         yield f"the network crops its input to {cut[0]}×{cut[1]}: maps of the crop cover the whole picture"
-    others = [f"'{v.name}'" for v in model.graph.inputs if v is not ends.image and not v.is_initializer()]
+    others = [
+        f"'{v.name}'"
+        for v in model.graph.inputs
+        if not (v is ends.image or v.is_initializer() or is_companion(v.name, known_dims(v) or ()))
+    ]
     if others:
         yield (
             f"fastcam run cannot feed {', '.join(others)}: it feeds only the picture; "

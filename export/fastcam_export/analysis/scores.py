@@ -59,9 +59,20 @@ def scores_of_one(model: ir.Model, ends: Ends, shapes: Shapes) -> Dims | None:
         inferred = infer(model.graph, model.graph, {}).get(name)
         known = known_dims(inferred) if inferred is not None else None
         dims = _filled(dims, known or dims)
-    if None in dims[1:] and None not in ends.free_size and not _varies(ends.path) and name in shapes:
+    if (
+        None in dims[1:]
+        and None not in ends.free_size
+        and not depends_on_content(ends.path)
+        and name in shapes
+    ):
         dims = _filled(dims, shapes[name])
     batch = (known_dims(ends.image) or (None,))[0]
+    if (
+        dims[0] is None
+        and depends_on_content(ends.path)
+        and shapes.get(name, ends.shape)[:1] != ends.shape[:1]
+    ):
+        return tuple(dims)  # as many rows as there are objects
     if dims[0] in (None, batch) or (dims[0] == 1 and batch is None):
         return tuple(dims[1:])
     return (None, *dims) if are_class_scores(dims) else tuple(dims)
@@ -74,7 +85,7 @@ def _filled(declared: list[int | None], found: Dims | list[int | None]) -> list[
     return [size or other for size, other in zip(declared, found, strict=True)]
 
 
-def _varies(path: Sequence[ir.Node]) -> bool:
+def depends_on_content(path: Sequence[ir.Node]) -> bool:
     """Whether a shape depends on what the picture shows."""
     return any(node.op_type in ("NonMaxSuppression", "NonZero", "Unique", "Compress") for node in path)
 

@@ -56,7 +56,7 @@ def box_maps(
         GraftError: The logits cannot be found, or an operator before them has no gradient rule.
     """
     head = detector.scores
-    if head is None or detector.head.layout == "end_to_end":
+    if head is None or not detector.head.grids:
         raise refuse(f"the boxes of '{detector.head.boxes[0]}' are selected in the network")
     logits = find_logit_grids(branch.model, image, head, detector.shapes)
     size = map_size.size_input[0] if map_size.size_input else None

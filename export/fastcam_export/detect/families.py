@@ -52,6 +52,7 @@ FAMILIES: Mapping[str, Family] = {
         ),
         Family("picodet", PREPROCESS["imagenet"], "stretch"),
         Family("ultraface", Preprocess("RGB", (127.0,) * 3, (128.0,) * 3), "stretch", _FACE),
+        Family("rtdetr", PREPROCESS["unit"], "stretch"),
         Family("fastestdet", Preprocess("BGR", (0.0,) * 3, (255.0,) * 3), "stretch"),
     )
 }
@@ -103,6 +104,10 @@ def _is_picodet(head: Head) -> bool:
     return head.decode == "distribution" and head.bins == 8 and len(head.boxes) == 4
 
 
+def _is_rtdetr(head: Head) -> bool:
+    return (head.boxes, head.scores, head.indices) == (("boxes",), ("scores",), ("labels",))
+
+
 def _anchors(head: Head) -> set[int]:
     return {grid.per_cell for grid in head.grids}
 
@@ -116,6 +121,7 @@ _SIGNS: tuple[tuple[str, Callable[[Head], bool], str], ...] = (
     ("scrfd", _is_scrfd, "three strides of face score and distances, two anchors per cell"),
     ("picodet", _is_picodet, "four strides of classes and distributions of 8"),
     ("nanodet", _is_nanodet, "classes and distributions of 8"),
+    ("rtdetr", _is_rtdetr, "the outputs boxes, scores and labels, as RT-DETR, D-FINE and DEIM name them"),
     ("fastestdet", lambda head: head.decode == "tanh", "one grid of objectness, box and classes"),
 )
 
@@ -132,14 +138,16 @@ class Recognised:
     labels_why: str = ""
 
 
-def find_family(head: Head, metadata: Mapping[str, str]) -> Recognised:
+def find_family(head: Head, metadata: Mapping[str, str], *, named: bool = False) -> Recognised:
     """The family of a head.
 
     Args:
-        head: As recognised from the outputs; a family that the user named is kept.
+        head: As recognised from the outputs; a family that it has already is kept.
         metadata: The file's own metadata.
+        named: The user named the family.
     """
     name, why = _name(head, metadata)
+    why = "named by the user" if named else why
     family = FAMILIES.get(name)
     head = replace(head, family=name)
     if name == "ultraface" and head.decode == "priors":
@@ -159,7 +167,7 @@ def find_family(head: Head, metadata: Mapping[str, str]) -> Recognised:
 
 def _name(head: Head, metadata: Mapping[str, str]) -> tuple[str, str]:
     if head.family:
-        return head.family, "named by the user" if head.family in FAMILIES else ""
+        return head.family, "its outputs are those of this family"
     if is_ultralytics(metadata):
         return "ultralytics", "the file's metadata are Ultralytics'"
     for name, fits, why in _SIGNS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cv2
@@ -18,11 +18,12 @@ from fastcam_runtime.sources.test_clip import PHOTOS
 
 from ..analysis.dominators import data_path
 from ..analysis.ends import Ends
+from ..analysis.scores import depends_on_content
 from ..analysis.shapes import Shapes, observe
 from ..analysis.values import known_dims
 from ..errors import GraftError
+from .end_to_end import count_inner_classes, find_inner_scores
 from .families import Recognised, find_family
-from .inner_scores import find_inner_scores
 from .joined_grids import joined_grids
 from .outputs import strip_batch
 from .override import override
@@ -61,8 +62,6 @@ class Detector:
             lines.append(
                 f"        fed {pre.order} (x − {pre.mean[0]:g}…) / {pre.std[0]:g}…, {family.resize}{bars}"
             )
-        if found.labels:
-            lines.append(f"labels  {len(found.labels)}: {found.labels_why}")
         if self.scores is None:
             lines.append("maps    no class maps: the graph has no grid of scores")
         return lines
@@ -94,11 +93,14 @@ def may_be_detector(model: ir.Model, ends: Ends) -> bool:
     """Whether an output could hold rows of boxes: it has more than one dimension above 1."""
     if ends.channels not in (1, 3):
         return False
-    return any(_has_rows(known_dims(value) or (), ends.shape[0]) for value in model.graph.outputs)
+    objects = depends_on_content(ends.path)
+    return any(_has_rows(known_dims(value) or (), ends.shape[0], objects) for value in model.graph.outputs)
 
 
-def _has_rows(dims: Sequence[int | None], batch: int) -> bool:
-    start = 0 if dims and dims[0] is not None and dims[0] > 1 and batch == 1 else 1
+def _has_rows(dims: Sequence[int | None], batch: int, objects: bool) -> bool:
+    """`objects`: a free first dimension may be the number of objects instead of the batch."""
+    free = dims[:1] == (None,)
+    start = 0 if (free and objects) or (dims and not free and (dims[0] or 0) > 1 and batch == 1) else 1
     return sum(size != 1 for size in dims[start:]) > 1
 
 
@@ -138,12 +140,15 @@ def _look(network: Network, asked: str | Mapping[str, object] | None, labels: in
         return joined_grids(network.ends.scores, rows, size, network.shapes)
 
     head = override(asked, lambda: recognise(arrays, size, labels=labels, parts=parts))
-    found = find_family(head, network.metadata)
-    _check(network, found)
-    if head.layout == "end_to_end":
+    scores: Head | None = None
+    if not head.grids:
         scores = find_inner_scores(network.ends.path, network.shapes, size, labels)
-    else:
-        scores = found.head if found.head.grids else None
+        if head.layout == "end_to_end" and labels is None:
+            inner = scores.classes if scores else count_inner_classes(network.ends.path, network.shapes)
+            head = replace(head, classes=max(head.classes, inner))
+    found = find_family(head, network.metadata, named=isinstance(asked, str))
+    _check(network, found)
+    scores = found.head if found.head.grids else scores
     return Detector(found, scores, _all_shapes(network, scores))
 
 
@@ -182,6 +187,8 @@ def _check(network: Network, found: Recognised) -> None:
         rows = find_candidates(head, outputs, size, 0.0)
     except FastcamError as error:
         raise NoHeadError(str(error)) from error
+    if not len(rows.rows):
+        return  # a network that chooses its boxes may choose none
     best = np.argsort(-rows.scores)[:_LOOKED_AT]
     boxes = rows.boxes[best]
     centre = (boxes[:, :2] + boxes[:, 2:]) / 2

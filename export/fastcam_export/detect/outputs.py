@@ -73,11 +73,14 @@ def grid_of_one(rows: int, size: tuple[int, int]) -> Grid | None:
 
 
 def strip_batch(arrays: Mapping[str, np.ndarray], batch: int = 1) -> dict[str, np.ndarray]:
-    """The float outputs of a run for its first picture, without their batch dimension."""
+    """The outputs of numbers of a run for its first picture, without their batch dimension.
+
+    An output of two dimensions or fewer stays whole: it may have no batch.
+    """
     return {
         name: array[0] if array.ndim > 2 and len(array) == batch else array
         for name, array in arrays.items()
-        if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.ndim >= 2
+        if isinstance(array, np.ndarray) and array.dtype.kind in "fiu" and array.ndim >= 1
     }
 
 
@@ -98,11 +101,31 @@ def _float(array: np.ndarray) -> np.ndarray:
 
 
 def as_rows(name: str, array: np.ndarray, size: tuple[int, int]) -> Rows | None:
-    """An output A×V or V×A as rows. A is the larger dimension, or the number of cells of a stride."""
-    if as_grid(name, array, size) is not None:
+    """An output A×V or V×A as rows. A is the number of cells of all strides or of one, or the larger size.
+
+    None for a grid, and for an output that is a picture itself.
+    """
+    if as_grid(name, array, size) is not None or array.shape[-2:] == size:
         return None
     if array.ndim > 2:
         array = array.reshape(-1, array.shape[-1])
-    if array.shape[0] >= array.shape[1] or grid_of_one(array.shape[0], size) is not None:
+    first, second = array.shape
+    one_stride = grid_of_one(first, size) is not None and not grids_for(second, size)
+    if first >= second or one_stride:
         return Rows(name, _float(array), "rows")
     return Rows(name, _float(array.T), "columns")
+
+
+def count_classes(number: int) -> str:
+    return f"{number} class{'' if number == 1 else 'es'}"
+
+
+def list_strides(grids: Sequence[Grid]) -> str:
+    return ", ".join(f"{grid.stride:g}" for grid in grids)
+
+
+def describe_rows(grids: Sequence[Grid]) -> str:
+    parts = " + ".join(
+        f"{grid.height}·{grid.width}{f'·{grid.per_cell}' if grid.per_cell > 1 else ''}" for grid in grids
+    )
+    return f"rows {sum(grid.rows for grid in grids)} = {parts} (strides {list_strides(grids)})"

@@ -9,7 +9,17 @@ from fastcam_runtime.detect.head import Grid, Head
 from fastcam_runtime.errors import FastcamError
 
 from .coding import are_probabilities, box_coding, sum_to_one
-from .outputs import Rows, as_grid, as_rows, grid_of_one, grids_for
+from .end_to_end import find_chosen_boxes, find_queries
+from .outputs import (
+    Rows,
+    as_grid,
+    as_rows,
+    count_classes,
+    describe_rows,
+    grid_of_one,
+    grids_for,
+    list_strides,
+)
 
 Size = tuple[int, int]
 Parts = Callable[[int], tuple[Grid, ...]]
@@ -38,10 +48,11 @@ def recognise(
         NoHeadError: The outputs are not those of a known head.
     """
     seen = _Seen(outputs, size, labels, parts or (lambda rows: ()))
-    for look in (_per_stride, _separate, _dense, _one_grid, _end_to_end):
-        head = look(seen)
-        if head is not None:
-            return head
+    head = find_chosen_boxes(outputs, labels) or find_queries(seen.rows, size, labels)
+    looks = (_per_stride, _separate, _dense, _one_grid) if head is None else ()
+    head = head or next((found for look in looks if (found := look(seen)) is not None), None)
+    if head is not None:
+        return head
     raise NoHeadError(f"no known detector's head has the outputs {seen}")
 
 
@@ -56,7 +67,9 @@ class _Seen:
         self.labels = labels
         self._parts = parts
         self.rows = [
-            rows for name, array in outputs.items() if (rows := as_rows(name, array, size)) is not None
+            rows
+            for name, array in outputs.items()
+            if array.ndim > 1 and array.dtype.kind == "f" and (rows := as_rows(name, array, size)) is not None
         ]
 
     def grids(self, rows: Rows) -> tuple[Grid, ...]:
@@ -112,7 +125,7 @@ def _two_kinds(seen: _Seen, kinds: Mapping[int, Sequence[tuple[Rows, Grid]]], co
     coding = box_coding(values, grids) if box_width == 4 else None
     if coding is not None and coding.decode:
         decode = coding.decode
-    what = f"{width} class{'' if width == 1 else 'es'}{' and objectness' if twice else ''}"
+    what = f"{count_classes(width)}{' and objectness' if twice else ''}"
     return Head(
         "rows",
         width,
@@ -128,7 +141,7 @@ def _two_kinds(seen: _Seen, kinds: Mapping[int, Sequence[tuple[Rows, Grid]]], co
         centre=centre,
         activation="none" if all(are_probabilities(r.values) for r, _ in first) else "sigmoid",
         powers=(0.5, 0.5) if twice else (1.0, 1.0),
-        why=f"one output per stride {_listed(grids)}: {what}, boxes of {box_width} values ({decode})",
+        why=f"one output per stride {list_strides(grids)}: {what}, boxes of {box_width} values ({decode})",
     )
 
 
@@ -142,11 +155,14 @@ def _raw_grids(seen: _Seen) -> Head | None:
     width = widths.pop()
     names = tuple(rows.name for rows in grids)
     cells = tuple(rows.grid for rows in grids if rows.grid is not None)
-    if seen.labels == width - 64 or (seen.labels is None and width == 144):
+    classes = 80 if seen.labels is None and width == 144 else seen.labels or width
+    if 64 + classes <= width != 3 * (5 + classes):
+        more = f", {width - 64 - classes} more" if width > 64 + classes else ""
         return Head(
-            "grid", width - 64, names, names, grids=cells, score_at=64, decode="distribution", bins=16,
+            "grid", classes, names, names, grids=cells, score_at=64, decode="distribution", bins=16,
             activation="sigmoid", family="yolov8",
-            why=f"raw grids of strides {_listed(cells)}: 4·16 values of a box, {width - 64} classes",
+            why=f"raw grids of strides {list_strides(cells)}: 4·16 values of a box, "
+            f"{count_classes(classes)}{more}",
         )  # fmt: skip
     if width % 3 == 0 and width // 3 > 5:
         raise NoHeadError(
@@ -191,7 +207,7 @@ def _separate(seen: _Seen) -> Head | None:
             score_at=1 if least and column == 0 else 0,
             decode=coding.decode or "priors", unit=coding.unit, order=coding.order, activation=activation,
             anchors=() if coding.decode else ((),) * len(grids),
-            why=f"{_rows(grids)}; {classes} class{'' if classes == 1 else 'es'}{what}; {coding.why}",
+            why=f"{describe_rows(grids)}; {count_classes(classes)}{what}; {coding.why}",
         )  # fmt: skip
     return None
 
@@ -208,28 +224,42 @@ def _dense(seen: _Seen) -> Head | None:
     spread = _with_distribution(rows, grids, seen.labels)
     if spread is not None:
         return spread
-    has_objectness = rows.layout == "rows" and rows.width > 5
-    if seen.labels in (rows.width - 4, rows.width - 5):
-        has_objectness = seen.labels == rows.width - 5
+    # Heads N×V×A have no objectness: a value more than the classes is the angle of a turned box.
+    has_objectness = rows.layout == "rows" and rows.width > 5 and seen.labels != rows.width - 4
     first = 5 if has_objectness else 4
     # Fewer names than values: masks or keypoints follow the classes.
     classes = min(rows.width - first, seen.labels or rows.width)
     more = rows.width - first - classes
     coding = box_coding(rows.values[:, :4], grids)
-    if not coding.decode and any(grid.per_cell > 1 for grid in grids):
-        raise NoHeadError(
-            f"the boxes of '{rows.name}' are not decoded and have {grids[0].per_cell} anchors in each cell: "
-            'name them with --head \'{"decode": "anchors", "anchors": [[w,h,…], …]}\''
-        )
-    parts = f"{rows.width} values = box, {'objectness, ' if has_objectness else ''}{classes} classes"
-    parts += f", {more} more" if more else ""
+    if not coding.decode:
+        _refuse_unless_offsets(rows, grids)
+    parts = f"{rows.width} values = box, {'objectness, ' if has_objectness else ''}{count_classes(classes)}"
+    if rows.layout == "columns" and more == 1:
+        parts += ", the angle of a turned box, which is drawn upright"
+    elif more:
+        parts += f", {more} more"
     sigmoid = "none" if are_probabilities(rows.values[:, 4 : first + classes]) else "sigmoid"
     return Head(
         rows.layout, classes, (rows.name,), (rows.name,), (rows.name,) if has_objectness else (), grids,
         score_at=first, decode=coding.decode or "offsets", unit=coding.unit, order=coding.order,
         activation=sigmoid, objectness_activation=sigmoid,
-        why=f"{_rows(grids)}; {parts}; {coding.why}",
+        why=f"{describe_rows(grids)}; {parts}; {coding.why}",
     )  # fmt: skip
+
+
+def _refuse_unless_offsets(rows: Rows, grids: Sequence[Grid]) -> None:
+    """Boxes that are not decoded are taken for YOLOX's only where nothing speaks against it."""
+    anchors = max(grid.per_cell for grid in grids)
+    if anchors > 1:
+        raise NoHeadError(
+            f"the boxes of '{rows.name}' are not decoded and have {anchors} anchors in each cell: "
+            'name them with --head \'{"decode": "anchors", "anchors": [[w,h,…], …]}\''
+        )
+    if are_probabilities(rows.values[:, :4]):  # offsets and logarithms of sizes have any sign
+        raise NoHeadError(
+            f"the {rows.width} values in each row of '{rows.name}' are of no known head; if you know it, say "
+            '--head \'{"decode": …, "box_at": …, "score_at": …, "classes": …}\' (docs/detectors.md)'
+        )
 
 
 def _with_distribution(rows: Rows, grids: Sequence[Grid], labels: int | None) -> Head | None:
@@ -243,7 +273,7 @@ def _with_distribution(rows: Rows, grids: Sequence[Grid], labels: int | None) ->
             return Head(
                 rows.layout, classes, (rows.name,), (rows.name,), grids=tuple(grids), score_at=0,
                 box_at=classes, decode="distribution", bins=bins, centre=0.0,
-                why=f"{_rows(grids)}; {rows.width} values = {classes} classes, 4·{bins} of a box",
+                why=f"{describe_rows(grids)}; {rows.width} values = {classes} classes, 4·{bins} of a box",
             )  # fmt: skip
     return None
 
@@ -261,33 +291,6 @@ def _one_grid(seen: _Seen) -> Head | None:
                 why=f"one grid of stride {rows.grid.stride:g}: objectness, box, {rows.width - 5} classes",
             )  # fmt: skip
     return None
-
-
-def _end_to_end(seen: _Seen) -> Head | None:
-    """N×D×6, boxes that the network has selected itself: YOLOv10, RT-DETR-like."""
-    for rows in seen.rows:
-        if rows.width != 6 or rows.layout != "rows":
-            continue
-        scores, classes = rows.values[:, 4], rows.values[:, 5]
-        if are_probabilities(scores) and np.allclose(classes, np.rint(classes)) and classes.min() >= 0:
-            count = seen.labels or int(classes.max()) + 1
-            unit = "fraction" if float(np.abs(rows.values[:, :4]).max()) < 4 else "pixels"
-            return Head(
-                "end_to_end", count, (rows.name,), (rows.name,), score_at=4, decode="xyxy", unit=unit,
-                why=f"{rows.count} rows of corners, score and class: the network chooses its boxes itself",
-            )  # fmt: skip
-    return None
-
-
-def _listed(grids: Sequence[Grid]) -> str:
-    return ", ".join(f"{grid.stride:g}" for grid in grids)
-
-
-def _rows(grids: Sequence[Grid]) -> str:
-    parts = " + ".join(
-        f"{grid.height}·{grid.width}{f'·{grid.per_cell}' if grid.per_cell > 1 else ''}" for grid in grids
-    )
-    return f"rows {sum(grid.rows for grid in grids)} = {parts} (strides {_listed(grids)})"
 
 
 def _does_not_add_up(rows: Rows, size: Size) -> str:

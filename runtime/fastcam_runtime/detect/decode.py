@@ -57,7 +57,9 @@ def best_scores(head: Head, outputs: Mapping[str, Array], least: float) -> tuple
     Raises:
         ModelError: As in `find_candidates`.
     """
-    there, rows = None, np.arange(head.rows)
+    scores = rows_of(head, outputs, head.scores)
+    count = sum(map(len, scores))
+    there, rows = None, np.arange(count)
     of_object, of_class = head.powers
     if head.objectness:
         column = head.objectness_at
@@ -68,8 +70,7 @@ def best_scores(head: Head, outputs: Mapping[str, Array], least: float) -> tuple
         there = _power(there, of_object)
         rows = np.flatnonzero(there >= least)
         there = there[rows]
-    few = len(rows) < head.rows
-    scores = rows_of(head, outputs, head.scores)
+    few = len(rows) < count
     values = _take(scores, rows) if few or len(scores) > 1 else scores[0]
     own = values[:, head.score_at : head.score_at + head.classes]
     best = own.max(axis=1).astype(np.float32)
@@ -98,6 +99,9 @@ def rows_of(head: Head, outputs: Mapping[str, Array], names: Sequence[str]) -> l
     found = []
     for name, grid in zip(names, grids, strict=True):
         array = outputs[name]
+        if not head.grids:
+            found.append(array.reshape(-1, array.shape[-1]))
+            continue
         rows = head.rows if grid is None else grid.rows
         if rows == 0 or array.size % rows or array.size == 0:
             shape = "×".join(map(str, array.shape))
@@ -126,13 +130,25 @@ def _gather(
 
 def _end_to_end(head: Head, outputs: Mapping[str, Array], size: Size, least: float) -> Candidates:
     """Rows of box, score and class, from a network with its own NMS."""
-    rows = outputs[head.boxes[0]].reshape(-1, outputs[head.boxes[0]].shape[-1])
-    scores = _probabilities(
-        rows[:, head.score_at].astype(np.float32), head.activation, "scores", head.boxes[0]
-    )
+    boxes = outputs[head.boxes[0]]
+    boxes = boxes.reshape(-1, boxes.shape[-1])
+    scores = _column(outputs[head.scores[0]], len(boxes), head.score_at, head.scores[0])
+    scores = _probabilities(scores.astype(np.float32), head.activation, "scores", head.scores[0])
     kept = np.flatnonzero(scores >= least)
-    boxes = decode_boxes(head, rows[kept, head.box_at : head.box_at + 4], kept, size)
-    return Candidates(kept, np.rint(rows[kept, head.score_at + 1]).astype(np.int64), scores[kept], boxes)
+    name = (head.indices or head.scores)[0]
+    classes = np.rint(_column(outputs[name], len(boxes), head.index_at, name)[kept]).astype(np.int64)
+    found = decode_boxes(head, boxes[kept, head.box_at : head.box_at + 4], kept, size)
+    return Candidates(kept, classes, scores[kept], found)
+
+
+def _column(array: Array, rows: int, at: int, name: str) -> Array:
+    """Value `at` of each of the rows, [rows]; an array with one value per row is such a column itself."""
+    if array.size == rows:
+        return array.reshape(-1)
+    if array.shape[-1] <= at or array.size != rows * array.shape[-1]:
+        shape = "×".join(map(str, array.shape))
+        raise ModelError(f"the detector's output '{name}' is {shape}, not {rows} rows as its boxes")
+    return array.reshape(rows, -1)[:, at]
 
 
 def _probabilities(values: Array, activation: str, what: str, output: str) -> Array:

@@ -89,8 +89,8 @@ def detect(
     found = find_candidates(head, outputs, geometry.input, threshold.score)
     found = _of_classes(found, threshold.classes)
     _check_place(found, geometry.input, head)
-    own_nms = head.layout == "end_to_end"
-    kept = keep_best(found.boxes, found.scores, found.classes, 1.0 if own_nms else threshold.iou, MOST)
+    iou = threshold.iou if head.grids else 1.0
+    kept = keep_best(found.boxes, found.scores, found.classes, iou, MOST)
     boxes = geometry.to_frame(found.boxes[kept]).tolist()
     rows, scores, classes = (part[kept].tolist() for part in (found.rows, found.scores, found.classes))
     return tuple(

@@ -15,7 +15,8 @@ from typing import Any
 from ..errors import ModelError, closest
 
 LAYOUTS = ("rows", "columns", "grid", "end_to_end")
-"""`rows` N×A×V, `columns` N×V×A, `grid` N×V×h×w per stride, `end_to_end` N×D×6 after its own NMS."""
+"""`rows` N×A×V, `columns` N×V×A, `grid` N×V×h×w per stride, `end_to_end`: rows of chosen boxes, each with
+a score and a class."""
 
 DECODINGS = (
     "xyxy",
@@ -60,8 +61,8 @@ class Grid:
 class Head:
     """Where a detector's boxes and scores are, and how to decode them.
 
-    `boxes`, `scores` and `objectness` name outputs: one for all rows, or one per grid. `*_at` is the first
-    of their values in a row.
+    `boxes`, `scores`, `objectness` and `indices` name outputs: one for all rows, or one per grid. `*_at` is
+    the first of their values in a row.
     """
 
     layout: str
@@ -70,10 +71,13 @@ class Head:
     scores: tuple[str, ...]
     objectness: tuple[str, ...] = ()
     grids: tuple[Grid, ...] = ()
-    """From fine to coarse; empty if the rows do not belong to cells."""
+    """From fine to coarse; empty if the rows do not belong to cells: the network chooses its boxes itself."""
     box_at: int = 0
     score_at: int = 5
     objectness_at: int = 4
+    indices: tuple[str, ...] = ()
+    """For `end_to_end`: the output with each row's class; empty if that with the scores has it."""
+    index_at: int = 5
     decode: str = "cxcywh"
     unit: str = "pixels"
     bins: int = 0
@@ -122,7 +126,7 @@ class Head:
     @property
     def outputs(self) -> tuple[str, ...]:
         """Every output that decoding reads, each once."""
-        return tuple(dict.fromkeys((*self.scores, *self.objectness, *self.boxes)))
+        return tuple(dict.fromkeys((*self.scores, *self.objectness, *self.indices, *self.boxes)))
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Head:

@@ -17,6 +17,38 @@ Fill = Callable[[Sequence[int], np.dtype[Any]], np.ndarray]
 _NUMPY = {"float": "float32", "double": "float64", "string": "object"}
 """The types that onnxruntime and numpy call by different names."""
 
+_COMPANIONS = ("orig_target_sizes", "im_shape", "scale_factor")
+
+
+def companions(inputs: Sequence[Any], height: int, width: int, batch: int) -> dict[str, np.ndarray]:
+    """Values for the inputs that only tell a detector how large the picture was.
+
+    With the network's own size, its boxes are in pixels of its input. Known are `orig_target_sizes` (width
+    and height: RT-DETR, D-FINE, DEIM); `im_shape` (height and width) and `scale_factor` of PaddleDetection.
+
+    Args:
+        inputs: The result of `session.get_inputs()`.
+        height: Of the network's input.
+        width: Of the network's input.
+        batch: The number of pictures.
+    """
+    values = {"orig_target_sizes": (width, height), "im_shape": (height, width), "scale_factor": (1, 1)}
+    return {
+        info.name: np.tile(np.array(values[info.name], _dtype(info)), (batch, 1))
+        for info in inputs
+        if is_companion(info.name, info.shape)
+    }
+
+
+def is_companion(name: str | None, shape: Sequence[Any]) -> bool:
+    """Whether `companions` knows the values of an input."""
+    return name in _COMPANIONS and len(shape) == 2 and shape[1] == 2
+
+
+def _dtype(info: Any) -> np.dtype[Any]:
+    kind = str(info.type).removeprefix("tensor(").removesuffix(")")
+    return np.dtype(_NUMPY.get(kind, kind))
+
 
 def make_feeds(inputs: Sequence[Any], image: str, shape: Sequence[int], fill: Fill) -> dict[str, np.ndarray]:
     """A value for every input of a session.
@@ -26,7 +58,7 @@ def make_feeds(inputs: Sequence[Any], image: str, shape: Sequence[int], fill: Fi
         image: The name of the picture's input.
         shape: The picture's shape. A free dimension of another input gets the size of the picture's dimension
             of the same name, else 1.
-        fill: Makes an array of this shape and type.
+        fill: Makes an array of this shape and type; not asked for `companions`.
 
     Raises:
         ModelError: An input is too large.
@@ -38,10 +70,10 @@ def make_feeds(inputs: Sequence[Any], image: str, shape: Sequence[int], fill: Fi
         own = [dim if isinstance(dim, int) and dim > 0 else named.get(dim, 1) for dim in info.shape]
         sizes = shape if info.name == image else own
         check_elements(f"the input '{info.name}'", sizes, math.prod(shape))
-        kind = info.type.removeprefix("tensor(").removesuffix(")")
-        dtype = np.dtype(_NUMPY.get(kind, kind))
+        dtype = _dtype(info)
         feeds[info.name] = fill(sizes, dtype) if dtype != np.object_ else np.full(sizes, "", dtype)
-    return feeds
+    height, width = shape[1:3] if len(shape) == 4 and shape[3] < shape[1] else shape[-2:]
+    return feeds | companions(inputs, height, width, shape[0])
 
 
 def random_feeds(inputs: Sequence[Any], metadata: Metadata) -> dict[str, np.ndarray]:

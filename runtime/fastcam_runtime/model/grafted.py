@@ -18,6 +18,7 @@ from ..errors import ModelError, ort_errors_as
 from ..image import Array
 from ..preprocess import IMAGE_TYPES
 from ..text import count
+from .feeds import companions, is_companion
 from .file import Summary, is_ort, summarize_file
 from .ort_format import summarize_ort
 from .pruning import is_saliency_output
@@ -84,6 +85,7 @@ class Model:
         self._lock = threading.Lock()
         self._run = Runner(str(path), path)
         self._class_inputs: WeakKeyDictionary[ort.InferenceSession, ClassInput] = WeakKeyDictionary()
+        self._companions: WeakKeyDictionary[ort.InferenceSession, list[ort.NodeArg]] = WeakKeyDictionary()
         self._file = self._look()
         outputs = self._file.outputs
         text = self._file.metadata.get(contract.METADATA_KEY)
@@ -170,6 +172,12 @@ class Model:
         Raises:
             ModelError: onnxruntime failed, or the run took too much memory or too long; see `limits`.
         """
+        if session not in self._companions:
+            known = [info for info in session.get_inputs() if is_companion(info.name, info.shape)]
+            self._companions[session] = known
+        if others := self._companions[session]:
+            image = self.metadata.image
+            feed = {**feed, **companions(others, image.height, image.width, len(feed[image.name]))}
         with ort_errors_as(ModelError, "onnxruntime failed on a frame"):
             return self._run(session, names, feed)
 
@@ -195,7 +203,11 @@ class Model:
                 "pictures have 4"
             )
         known = (name, *contract.CHOICE_INPUTS)
-        others = [repr(value.name) for value in session.get_inputs() if value.name not in known]
+        others = [
+            repr(value.name)
+            for value in session.get_inputs()
+            if value.name not in known and not is_companion(value.name, value.shape)
+        ]
         if others:
             raise ModelError(
                 f"{self.path}: needs {', '.join(others)}, but only the picture {name!r} can be fed; "

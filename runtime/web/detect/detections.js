@@ -36,7 +36,7 @@ export function detect(head, outputs, geometry, labels, threshold = {}) {
   const find = head.layout === "end_to_end" ? ofOwnNms : ofRows;
   const found = find(head, outputs, geometry.input, score);
   checkPlace(found, geometry.input, head);
-  return keepBest(found, head.layout === "end_to_end" ? 1 : iou, MOST)
+  return keepBest(found, head.grids.length ? iou : 1, MOST)
     .map((one) => ({ ...one, box: toFrame(one.box, geometry), label: labelOf(one.index, labels) }))
     .filter(({ index, box }) => index >= 0 && box[2] > box[0] && box[3] > box[1]);
 }
@@ -71,16 +71,36 @@ function ofRows(head, outputs, size, least) {
  */
 function ofOwnNms(head, outputs, size, least) {
   const [name] = head.boxes, { data, dims } = outputs[name], values = dims[dims.length - 1];
-  const scores = Float32Array.from({ length: data.length / values }, (_, row) => data[row * values + head.score_at]);
-  activate(scores, head.activation, "scores", name);
+  const rows = data.length / values;
+  const scores = Float32Array.from(columnOf(outputs, head.scores[0], rows, head.score_at));
+  const classes = columnOf(outputs, (head.indices?.length ? head.indices : head.scores)[0], rows, head.index_at ?? 5);
+  activate(scores, head.activation, "scores", head.scores[0]);
   const found = [];
-  for (let row = 0; row < scores.length; row++) {
+  for (let row = 0; row < rows; row++) {
     if (!(scores[row] >= least)) continue;
-    const start = row * values, raw = data.subarray(start + head.box_at, start + head.box_at + 4);
-    const index = Math.round(data[start + head.score_at + 1]);
-    found.push({ box: decodeBox(head, raw, row, size), score: scores[row], index, row });
+    const start = row * values + head.box_at;
+    const box = decodeBox(head, data.subarray(start, start + 4), row, size);
+    found.push({ box, score: scores[row], index: Math.round(classes[row]), row });
   }
   return found;
+}
+
+/**
+ * Value `at` of each of the rows; an output with one value per row is such a column itself.
+ * @param {Outputs} outputs
+ * @param {string} name
+ * @param {number} rows
+ * @param {number} at
+ * @returns {number[]}
+ * @throws {Error} It has another number of rows.
+ */
+function columnOf(outputs, name, rows, at) {
+  const { data, dims } = outputs[name], values = data.length === rows ? 1 : dims[dims.length - 1];
+  const first = values === 1 ? 0 : at;
+  if (first >= values || data.length !== rows * values) {
+    throw new Error(`the detector's output “${name}” is ${dims.join("×")}, not ${rows} rows as its boxes`);
+  }
+  return Array.from({ length: rows }, (_, row) => Number(data[row * values + first]));
 }
 
 /**

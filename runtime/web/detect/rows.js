@@ -4,12 +4,13 @@
  * @typedef {{height: number, width: number, stride: number, per_cell: number}} Grid
  * @typedef {{
  *   layout: "rows" | "columns" | "grid" | "end_to_end", classes: number, boxes: string[], scores: string[],
- *   objectness: string[], grids: Grid[], box_at: number, score_at: number, objectness_at: number, decode: string,
+ *   objectness: string[], indices?: string[], grids: Grid[], box_at: number, score_at: number, objectness_at: number,
+ *   index_at?: number, decode: string,
  *   unit: "pixels" | "fraction", bins: number, centre: number, order: "cells" | "anchors",
  *   activation: "none" | "sigmoid" | "softmax", objectness_activation: "none" | "sigmoid", powers: [number, number],
  *   anchors: number[][], variances: [number, number], family: string,
  * }} Head The key `detector` of the metadata; docs/file-format.md describes it.
- * @typedef {{data: Float32Array, dims: readonly number[]}} Values One output for one picture.
+ * @typedef {{data: Float32Array, dims: readonly number[]}} Values One output for one picture, its integers as floats.
  * @typedef {{start: number, rows: number, values: number, data: Float32Array, step: number, at: (row: number) => number}} Part
  *   Rows `start`… of the head. Value v of the part's own row r is `data[at(r) + v * step]`.
  */
@@ -23,8 +24,8 @@ export function rowsOf({ height, width, per_cell }) {
  * Every output that decoding reads, each once.
  * @param {Head} head
  */
-export function outputsOf({ scores, objectness, boxes }) {
-  return [...new Set([...scores, ...objectness, ...boxes])];
+export function outputsOf({ scores, objectness, indices = [], boxes }) {
+  return [...new Set([...scores, ...objectness, ...indices, ...boxes])];
 }
 
 /**
@@ -40,7 +41,8 @@ export function partsOf(head, outputs, names) {
   let start = 0;
   return names.map((name, i) => {
     const { data, dims } = outputs[name], grid = perGrid ? head.grids[i] : null;
-    const rows = grid ? rowsOf(grid) : head.grids.reduce((sum, each) => sum + rowsOf(each), 0);
+    const cells = head.grids.reduce((sum, each) => sum + rowsOf(each), 0);
+    const rows = grid ? rowsOf(grid) : cells || data.length / dims[dims.length - 1];
     if (!rows || !data.length || data.length % rows) {
       throw new Error(`the detector's output “${name}” is ${dims.join("×")}, not ${rows} rows as its file says`);
     }

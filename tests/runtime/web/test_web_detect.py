@@ -149,6 +149,25 @@ def test_network_with_its_own_nms(tmp_path: Path) -> None:
     check_same(in_javascript(head, {"out": rows}, tmp_path), wanted, 1e-5)
 
 
+def test_boxes_scores_and_classes_in_their_own_outputs(tmp_path: Path) -> None:
+    boxes = np.array([[10, 20, 50, 60], [10, 20, 50, 61], [0, 0, 90, 90]], np.float32)
+    outputs = {"boxes": boxes, "scores": np.float32([[0.9, 0.8, 0.1]]), "labels": np.float32([1, 0, 1])}
+    head = Head(
+        "end_to_end", 2, ("boxes",), ("scores",), indices=("labels",), score_at=0, index_at=0, decode="xyxy"
+    )
+    wanted = in_python(head, outputs)
+    assert [one.index for one in wanted] == [1, 0]
+    check_same(in_javascript(head, outputs, tmp_path), wanted, 1e-5)
+
+
+def test_objects_that_belong_to_no_cells(tmp_path: Path) -> None:
+    rows = np.array([[0.3, 0.4, 0.2, 0.2, 0.1, 0.7], [0.31, 0.4, 0.2, 0.2, 0.1, 0.6]], np.float32)
+    head = Head("rows", 2, ("out",), ("out",), score_at=4, decode="cxcywh", unit="fraction")
+    wanted = in_python(head, {"out": rows})
+    assert len(wanted) == 2  # the network has chosen them: boxes that overlap stay
+    check_same(in_javascript(head, {"out": rows}, tmp_path), wanted, 1e-5)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "message"),
