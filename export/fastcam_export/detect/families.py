@@ -5,11 +5,11 @@ A family is recognised only if the outputs leave no doubt. Otherwise the user or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from fastcam_runtime.contract import PREPROCESS, Preprocess
-from fastcam_runtime.detect.head import Head
+from fastcam_runtime.detect.head import Grid, Head
 
 from .coco import COCO_80
 
@@ -52,12 +52,21 @@ FAMILIES: Mapping[str, Family] = {
         ),
         Family("picodet", PREPROCESS["imagenet"], "stretch"),
         Family("ultraface", Preprocess("RGB", (127.0,) * 3, (128.0,) * 3), "stretch", _FACE),
+        Family(
+            "retinaface",
+            Preprocess("BGR", (104.0, 117.0, 123.0), (1.0,) * 3, pad=0, placement="corner"),
+            "letterbox",
+            _FACE,
+        ),
         Family("rtdetr", PREPROCESS["unit"], "stretch"),
         Family("fastestdet", Preprocess("BGR", (0.0,) * 3, (255.0,) * 3), "stretch"),
     )
 }
 
-_ULTRAFACE_PRIORS = ((10, 16, 24), (32, 48), (64, 96), (128, 192, 256))
+_PRIORS = {
+    "ultraface": ((10, 16, 24), (32, 48), (64, 96), (128, 192, 256)),
+    "retinaface": ((16, 32), (64, 128), (256, 512)),
+}
 """Sides in pixels of the square priors of each stride, for any input size."""
 
 
@@ -150,9 +159,9 @@ def find_family(head: Head, metadata: Mapping[str, str], *, named: bool = False)
     why = "named by the user" if named else why
     family = FAMILIES.get(name)
     head = replace(head, family=name)
-    if name == "ultraface" and head.decode == "priors":
-        sides = tuple(tuple(float(s) for side in sides for s in (side, side)) for sides in _ULTRAFACE_PRIORS)
-        head = replace(head, anchors=sides, why=f"{head.why}; decoded with UltraFace's priors")
+    if name in _PRIORS and head.decode == "priors":
+        sides = tuple(tuple(float(s) for side in sides for s in (side, side)) for sides in _PRIORS[name])
+        head = replace(head, anchors=sides, why=f"{head.why}; decoded with the priors of {name}")
     labels: tuple[str, ...] = ()
     labels_why = ""
     if family is not None and len(family.labels) == head.classes:
@@ -163,6 +172,19 @@ def find_family(head: Head, metadata: Mapping[str, str], *, named: bool = False)
             "COCO's, assumed: there are 80 classes and nothing in the file names them",
         )
     return Recognised(head, family, why, labels, labels_why)
+
+
+def family_of_outputs(grids: Sequence[Grid], decode: str, widths: Set[int]) -> str:
+    """The family that outputs beside the boxes show; empty if they show none.
+
+    Args:
+        grids: Of the boxes.
+        decode: How the boxes are encoded; empty if they are not decoded.
+        widths: Values per row of the other outputs.
+    """
+    places = [(grid.stride, grid.per_cell) for grid in grids]
+    faces = places == [(8, 2), (16, 2), (32, 2)] and not decode and widths == {2, 10}
+    return "retinaface" if faces else ""
 
 
 def _name(head: Head, metadata: Mapping[str, str]) -> tuple[str, str]:

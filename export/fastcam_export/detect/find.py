@@ -22,6 +22,7 @@ from ..analysis.scores import depends_on_content
 from ..analysis.shapes import Shapes, observe
 from ..analysis.values import known_dims
 from ..errors import GraftError
+from ..metadata.preprocess import fit_channels
 from .end_to_end import count_inner_classes, find_inner_scores
 from .families import Recognised, find_family
 from .joined_grids import joined_grids
@@ -82,6 +83,7 @@ class Network:
         assert self.ends.image.dtype is not None
         dtype = self.ends.image.dtype.numpy()
         own = PREPROCESS["raw255"] if dtype == np.uint8 else preprocess
+        own = fit_channels(own, self.ends.channels)
         photo = cv2.imread(str(PHOTOS / "chelsea.jpg"))
         assert photo is not None
         tensor, _ = Preprocessor(self.ends.image_input, own, resize, dtype, self.ends.shape[0])(photo)

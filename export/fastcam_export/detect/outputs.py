@@ -124,7 +124,7 @@ def list_strides(grids: Sequence[Grid]) -> str:
     return ", ".join(f"{grid.stride:g}" for grid in grids)
 
 
-def describe_rows(grids: Sequence[Grid]) -> str:
+def sum_rows(grids: Sequence[Grid]) -> str:
     parts = " + ".join(
         f"{grid.height}·{grid.width}{f'·{grid.per_cell}' if grid.per_cell > 1 else ''}" for grid in grids
     )

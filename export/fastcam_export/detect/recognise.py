@@ -10,16 +10,8 @@ from fastcam_runtime.errors import FastcamError
 
 from .coding import are_probabilities, box_coding, sum_to_one
 from .end_to_end import find_chosen_boxes, find_queries
-from .outputs import (
-    Rows,
-    as_grid,
-    as_rows,
-    count_classes,
-    describe_rows,
-    grid_of_one,
-    grids_for,
-    list_strides,
-)
+from .families import family_of_outputs
+from .outputs import Rows, as_grid, as_rows, count_classes, grid_of_one, grids_for, list_strides, sum_rows
 
 Size = tuple[int, int]
 Parts = Callable[[int], tuple[Grid, ...]]
@@ -186,11 +178,13 @@ def _separate(seen: _Seen) -> Head | None:
         others = [r for r in seen.rows if r.count == boxes.count and r is not boxes and r.layout == "rows"]
         if not others:
             continue
-        scores = max(others, key=lambda r: (r.width == seen.labels, are_probabilities(r.values), r.width))
         grids = seen.grids(boxes)
         if not grids:
             raise NoHeadError(_does_not_add_up(boxes, seen.size))
         coding = box_coding(boxes.values, grids)
+        family = family_of_outputs(grids, coding.decode, {r.width for r in others})
+        others = [r for r in others if r.width == 2 or not family]  # the rest are points of a face
+        scores = max(others, key=lambda r: (r.width == seen.labels, are_probabilities(r.values), r.width))
         background = sum_to_one(scores.values) and scores.width > 1
         least = int(background)
         first, last = scores.values[:, 0].mean(), scores.values[:, -1].mean()
@@ -207,7 +201,8 @@ def _separate(seen: _Seen) -> Head | None:
             score_at=1 if least and column == 0 else 0,
             decode=coding.decode or "priors", unit=coding.unit, order=coding.order, activation=activation,
             anchors=() if coding.decode else ((),) * len(grids),
-            why=f"{describe_rows(grids)}; {count_classes(classes)}{what}; {coding.why}",
+            family=family,
+            why=f"{sum_rows(grids)}; {count_classes(classes)}{what}; {coding.why}",
         )  # fmt: skip
     return None
 
@@ -243,7 +238,7 @@ def _dense(seen: _Seen) -> Head | None:
         rows.layout, classes, (rows.name,), (rows.name,), (rows.name,) if has_objectness else (), grids,
         score_at=first, decode=coding.decode or "offsets", unit=coding.unit, order=coding.order,
         activation=sigmoid, objectness_activation=sigmoid,
-        why=f"{describe_rows(grids)}; {parts}; {coding.why}",
+        why=f"{sum_rows(grids)}; {parts}; {coding.why}",
     )  # fmt: skip
 
 
@@ -273,7 +268,7 @@ def _with_distribution(rows: Rows, grids: Sequence[Grid], labels: int | None) ->
             return Head(
                 rows.layout, classes, (rows.name,), (rows.name,), grids=tuple(grids), score_at=0,
                 box_at=classes, decode="distribution", bins=bins, centre=0.0,
-                why=f"{describe_rows(grids)}; {rows.width} values = {classes} classes, 4·{bins} of a box",
+                why=f"{sum_rows(grids)}; {rows.width} values = {classes} classes, 4·{bins} of a box",
             )  # fmt: skip
     return None
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from fastcam_export import GraftError, export, graft
+from fastcam_export.analysis.plan import plan
+from fastcam_export.detect.families import find_family
+from fastcam_export.detect.find import Detector
 from fastcam_export.detect.recognise import NoHeadError, recognise
+from fastcam_export.load import load
+from fastcam_export.options import Options
 from fastcam_runtime.contract import METADATA_KEY, Metadata
+from fastcam_runtime.detect.decode import find_candidates
 from support.tiny_detector import CLASSES, SIZE, TinyDetector, export_tiny
 
 EXPECTED = {
@@ -86,6 +93,45 @@ def test_raw_grids_ask_for_their_anchors() -> None:
     arrays = {f"head{s}": np.zeros((3 * 85, 96 // s, 96 // s), np.float32) for s in (8, 16, 32)}
     with pytest.raises(NoHeadError, match=r"3 anchors with 80 classes.*--head"):
         recognise(arrays, (SIZE, SIZE))
+
+
+@pytest.mark.parametrize("logits", [True, False])
+def test_retinaface_is_told_by_its_five_points(logits: bool) -> None:
+    """Its formula written out: priors in the middle of the cells, variances 0.1 and 0.2."""
+    random = np.random.default_rng(0)
+    rows = 2 * (12 * 12 + 6 * 6 + 3 * 3)
+    scores = random.standard_normal((rows, 2)).astype(np.float32)
+    scores[:, 0] += 2  # most rows show no face
+    odds = np.exp(scores)
+    likely = odds / odds.sum(1, keepdims=True)
+    outputs = {
+        "loc": random.standard_normal((rows, 4)).astype(np.float32),
+        "conf": scores if logits else likely,
+        "landms": 9 * random.standard_normal((rows, 10)).astype(np.float32),
+    }
+    found = find_family(recognise(outputs, (SIZE, SIZE)), {})
+    assert (found.head.family, found.head.classes, found.labels) == ("retinaface", 1, ("face",))
+    boxes = find_candidates(found.head, outputs, (SIZE, SIZE), 0.0)
+    np.testing.assert_allclose(boxes.scores, likely[:, 1], atol=1e-5)
+    row = 2 * (12 * 12 + 6 + 4) + 1  # the second prior, 128, of column 4 in line 1 of stride 16
+    dx, dy, dw, dh = outputs["loc"][row]
+    x, y, w, h = 72 + dx * 12.8, 24 + dy * 12.8, 128 * np.exp(dw / 5), 128 * np.exp(dh / 5)
+    wanted = [x - w / 2, y - h / 2, x + w / 2, y + h / 2]
+    np.testing.assert_allclose(boxes.boxes[row], wanted, rtol=1e-4)
+
+
+def test_a_gray_network_is_looked_at_in_gray(tmp_path: Path) -> None:
+    """The reason once was that one channel does not fit the colours of the photo."""
+    detector = torch.nn.Sequential(torch.nn.Conv2d(1, 3, 1), TinyDetector("yolox")).eval()
+    path = tmp_path / "gray.onnx"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            detector, (torch.rand(1, 1, SIZE, SIZE),), str(path), dynamo=False, opset_version=17
+        )
+    found = plan(load(str(path)), Options()).detector
+    assert isinstance(found, Detector), found
+    assert found.head.family == "yolox"
 
 
 @pytest.fixture(scope="module")
