@@ -156,6 +156,7 @@ _ROWS = (
     Operator("ConvTranspose", convolution=True, strides=True, mixes=True, absorbs_relu=True),
     Operator("DeformConv", convolution=True, mixes=True),
     Operator("ConvInteger", convolution=True, strides=True, mixes=True, integer=True),
+    Operator("MatMulInteger", mixes=True, integer=True),
     Operator("QLinearConv", convolution=True, strides=True, mixes=True, integer=True),
     Operator("Gemm", mixes=True, absorbs_relu=True, half_is_float32=True),
     Operator("FusedGemm", mixes=True, fuses_activation=True),

@@ -51,6 +51,10 @@ class Tap:
         return self.shape[1] if self.first is None else self.first
 
 
+_HIDE_LAYERS = ("ConcatFromSequence", "If", "Loop", "Scan", "SequenceAt")
+"""Operators through which layers cannot be followed."""
+
+
 def find_taps(
     found: Sequence[Candidate], ends: Ends, geometry: Mapping[str, Geometry], least_channels: int = 1
 ) -> list[Tap]:
@@ -70,11 +74,14 @@ def find_taps(
     if not taps:
         operators = sorted({node.op_type for node in ends.path})
         integer = next((name for name in operators if facts(name).convolution and facts(name).integer), None)
-        advice = (
-            "the method needs a convolutional network"
-            if integer is None
-            else f"{integer} computes integers: quantise in the QDQ format instead"
-        )
+        hidden = [name for name in operators if name in _HIDE_LAYERS]
+        advice = "the method needs a convolutional network"
+        if integer is not None:
+            advice = f"{integer} computes integers: quantise in the QDQ format instead"
+        elif hidden:
+            advice = (
+                f"{' and '.join(hidden)} may hide its layers: simplify the file first, e.g. with onnxslim"
+            )
         raise GraftError(
             "no usable scale: looked for activated N×C×H×W tensors larger than 1×1 on the way from "
             f"'{ends.image.name}' to '{ends.scores.name}', found none among {len(ends.path)} nodes "

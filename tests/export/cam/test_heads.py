@@ -162,6 +162,11 @@ def test_opsets(opset: int) -> None:
     ("nodes", "message"),
     [
         (GEMM + "c = Cos(l)\n scores = Identity(c)", r"node 'c' \(Cos\): there is no rule"),
+        (
+            GEMM + "q, s, z = DynamicQuantizeLinear(l)\n t = Transpose(q)\n i = MatMulInteger(t, q)\n"
+            "scores = Cast<to=1>(i)",
+            r"\(MatMulInteger\): it computes integers: quantise in the QDQ format",
+        ),
         (GEMM + "one = Constant<value_int=1>()\n scores = CumSum(l, one)", r"\(CumSum\): there is no rule"),
         (
             "p = GlobalAveragePool(x)\n f = Flatten(p)\n scores = Gemm<transB=1>(f, w, b)",
@@ -169,7 +174,7 @@ def test_opsets(opset: int) -> None:
         ),
         (POOL + "i = Cast<to=7>(f)\n scores = Gather(b, i)", "its input 'i' depends on the picture"),
     ],
-    ids=["unknown", "unknown_at_the_end", "elsewhere", "index"],
+    ids=["unknown", "integers", "unknown_at_the_end", "elsewhere", "index"],
 )
 def test_refused(nodes: str, message: str) -> None:
     """One line that names the node, its operator, and what still works."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import onnx_ir as ir
 
+from ...analysis.operators import facts
 from ..site import Site
 
 Rule = Callable[[Site], ir.Value]
@@ -34,6 +35,8 @@ def apply_rule(site: Site) -> ir.Value:
     """
     node = site.node
     if node.domain not in ("", "ai.onnx") or node.op_type not in RULES:
+        if facts(node.op_type).integer:
+            raise site.refuse("it computes integers: quantise in the QDQ format instead")
         domain = f" of domain '{node.domain}'" if node.domain else ""
         raise site.refuse(f"there is no rule for this operator{domain}")
     function, inputs = RULES[node.op_type]

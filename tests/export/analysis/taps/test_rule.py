@@ -23,6 +23,21 @@ def test_an_mlp_is_refused() -> None:
         taps_of(model)
 
 
+def test_layers_behind_a_sequence_are_refused_with_a_way_out() -> None:
+    """torch 2.1 and 2.2 wrote concatenations as sequences, and choices as If."""
+    model = network(
+        """
+        parts = SequenceConstruct (input, input)
+        both = ConcatFromSequence <axis=1> (parts)
+        flat = Flatten (both)
+        logits = MatMul (flat, w)
+        """,
+        w=np.ones((6 * 64 * 64, 10), np.float32),
+    )
+    with pytest.raises(GraftError, match="ConcatFromSequence may hide its layers: simplify the file first"):
+        taps_of(model)
+
+
 def test_a_network_of_integer_operators_is_refused_with_a_way_out() -> None:
     model = network(
         """
