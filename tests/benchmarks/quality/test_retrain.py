@@ -33,7 +33,7 @@ def _photos(count: int, seed: int) -> Photos:
 def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
     monkeypatch.setattr(protocol, "EPOCHS", 1)
     monkeypatch.setattr(protocol, "TUNE_EPOCHS", 1)
-    return Experiment(_photos(160, 0), _photos(60, 1), tmp_path / "cache")
+    return Experiment(_photos(64, 0), _photos(30, 1), tmp_path / "cache")
 
 
 @pytest.mark.slow
@@ -51,9 +51,9 @@ def test_cells_of_both_experiments_run_and_a_second_run_adds_nothing(
     assert run_cells(experiment, cells, Results(path), 600) == 5
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["method"] for line in lines] == ["none", "smoe", "random", "smoe prior", "random"]
-    for line in lines:  # a share of the sixty validation photos
+    for line in lines:  # a share of the thirty validation photos
         assert 0 <= line["accuracy"] <= 1
-        assert 60 * line["accuracy"] == pytest.approx(round(60 * line["accuracy"]))
+        assert 30 * line["accuracy"] == pytest.approx(round(30 * line["accuracy"]))
     with path.open("a") as file:
         file.write('{"protocol": 1, "experim')  # a run that was killed
     assert run_cells(experiment, cells, Results(path), 600) == 0

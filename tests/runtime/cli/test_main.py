@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -115,38 +116,53 @@ COMMANDS = ("run", "bench", "inspect", "web", "cache", "recover", "completion")
 OF_EXPORTER = ("export", "check", "demo", "tune", "quantize", "evaluate")
 
 
-def on_a_device(*argv: str | Path, missing: Sequence[str] = WORKSTATION) -> subprocess.CompletedProcess[str]:
-    """Run the command where these packages cannot be imported."""
+def on_a_device(
+    *commands: Sequence[str | Path], missing: Sequence[str] = WORKSTATION
+) -> list[tuple[int, str, str]]:
+    """The exit code, output and errors of each command in a process that cannot import these packages."""
     program = f"""
-import sys
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
 sys.modules.update(dict.fromkeys({list(missing)!r}))
 from fastcam_runtime.cli.main import main
-sys.exit(main(sys.argv[1:]))
+found = []
+for argv in json.loads(sys.argv[1]):
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as errors:
+        try:
+            code = main(argv)
+        except SystemExit as end:
+            code = end.code
+    found.append((code, out.getvalue(), errors.getvalue()))
+print(json.dumps(found))
 """
-    command = [sys.executable, "-c", program, *argv]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    words = json.dumps([list(map(str, command)) for command in commands])
+    done = subprocess.run([sys.executable, "-c", program, words], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [(code, out, errors) for code, out, errors in json.loads(done.stdout)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("missing", ["onnx", "onnx_ir"])
 def test_a_device_without_the_exporter(missing: str) -> None:
-    done = on_a_device("export", "a.onnx", missing=[missing])
-    assert done.returncode == 2
-    assert done.stderr == f"fastcam: error: export needs {missing}: pip install {requirement('export')}\n"
+    ((code, _, errors),) = on_a_device(("export", "a.onnx"), missing=[missing])
+    assert code == 2
+    assert errors == f"fastcam: error: export needs {missing}: pip install {requirement('export')}\n"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [*COMMANDS, *OF_EXPORTER])
-def test_a_device_shows_the_help_of_every_command(command: str) -> None:
-    done = on_a_device(command, "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"usage: fastcam {command} ")
+def test_a_device_shows_the_help_of_every_command() -> None:
+    commands = [*COMMANDS, *OF_EXPORTER]
+    for command, (code, out, errors) in zip(
+        commands, on_a_device(*((command, "--help") for command in commands)), strict=True
+    ):
+        assert (code or 0, errors) == (0, ""), command
+        assert out.startswith(f"usage: fastcam {command} ")
 
 
 @pytest.mark.slow
 def test_a_device_tells_a_mistyped_option_of_the_exporter() -> None:
-    done = on_a_device("export", "a.onnx", "--label", "x")
-    assert done.stderr == "fastcam: error: --label: no such option; closest: --labels\n"
+    ((_, _, errors),) = on_a_device(("export", "a.onnx", "--label", "x"))
+    assert errors == "fastcam: error: --label: no such option; closest: --labels\n"
 
 
 def test_the_words_of_options_are_those_of_the_functions() -> None:
@@ -176,27 +192,24 @@ def test_inspect_on_a_device_without_the_exporter(tmp_path: Path) -> None:
     """The content of a grafted file, or its damage, can be shown without onnx; scales cannot."""
     graft = save_graft(tmp_path / "graft.onnx")
     plain = save_graft(tmp_path / "plain.onnx", graft=False)
-    done = on_a_device("inspect", graft)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(
-        f"{graft} is grafted (format 1, plain operators)\nimage       image  3 channels"
-    )
+    ((code, out, errors),) = on_a_device(("inspect", graft))
+    assert (code, errors) == (0, "")
+    assert out.startswith(f"{graft} is grafted (format 1, plain operators)\nimage       image  3 channels")
     junk, short = tmp_path / "junk.onnx", tmp_path / "short.onnx"
     junk.write_bytes(b"GIF89a")
     short.write_bytes(plain.read_bytes()[:-100])
     needs_onnx = "inspect of a plain network needs onnx: pip install " + requirement("export")
-    for model, message in (
-        (plain, needs_onnx),
-        ("torchvision:resnet18", needs_onnx),
-        (tmp_path / "none" / "m.onnx", f"{tmp_path}/none/m.onnx: no such file"),
-        (f"{plain}x", f"{plain}x: no such file; closest: plain.onnx, junk.onnx, graft.onnx"),
-        (tmp_path, f"{tmp_path} is a folder, not a model's file"),
-        (junk, f"{junk}: not an ONNX model"),
-        (short, f"{short}: not an ONNX model, or cut short"),
-    ):
-        done = on_a_device("inspect", model, missing=["onnx"])
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == f"fastcam: error: {message}\n"
+    expected = {
+        plain: needs_onnx,
+        "torchvision:resnet18": needs_onnx,
+        tmp_path / "none" / "m.onnx": f"{tmp_path}/none/m.onnx: no such file",
+        f"{plain}x": f"{plain}x: no such file; closest: plain.onnx, junk.onnx, graft.onnx",
+        tmp_path: f"{tmp_path} is a folder, not a model's file",
+        junk: f"{junk}: not an ONNX model",
+        short: f"{short}: not an ONNX model, or cut short",
+    }
+    found = on_a_device(*(("inspect", model) for model in expected), missing=["onnx"])
+    assert found == [(2, "", f"fastcam: error: {message}\n") for message in expected.values()]
 
 
 @pytest.mark.slow

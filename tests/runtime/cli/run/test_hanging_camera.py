@@ -69,8 +69,16 @@ def server(request: pytest.FixtureRequest) -> Iterator[Silent]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("delay", [0.0, 0.3, 1.1, 2.9, 5.2])
+@pytest.mark.parametrize(
+    ("delay", "number"),
+    [
+        (0.0, signal.SIGINT),
+        (0.3, signal.SIGTERM),
+        (1.1, signal.SIGINT),
+        (2.9, signal.SIGTERM),
+        (5.2, signal.SIGINT),
+    ],
+)
 def test_a_signal_ends_it_within_seconds(
     server: Silent, graft: Path, tmp_path: Path, number: signal.Signals, delay: float
 ) -> None:
