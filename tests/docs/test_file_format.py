@@ -90,7 +90,7 @@ def test_what_is_exported_is_as_described(options: dict[str, Any]) -> None:
     assert [output.name for output in model.graph.output] == ["scores", *found["outputs"]]
     documented = first_column(section("Outputs"))
     assert {re.sub(r"_\d+$", "_1", name) for name in found["outputs"]} <= set(documented)
-    assert {value.name for value in model.graph.input} - {"image"} <= set(first_column(section("Input")))
+    assert {value.name for value in model.graph.input} - {"image"} <= set(first_column(section("Inputs")))
 
 
 @pytest.mark.slow
@@ -162,6 +162,6 @@ def test_the_choices_are_those_of_the_exporter() -> None:
 
 
 def test_every_output_and_input_is_in_the_page() -> None:
-    scales = contract.output_names(contract.OUTPUTS, 1)
-    assert [name for name in first_column(section("Outputs")) if not name.endswith("_K")] == list(scales)
-    assert first_column(section("Input")) == list(contract.CHOICE_INPUTS)
+    names = [*contract.output_names(contract.OUTPUTS, 1), contract.MAP_BYTES, contract.MAP_RGBA]
+    assert [name for name in first_column(section("Outputs")) if not name.endswith("_K")] == names
+    assert first_column(section("Inputs")) == list(contract.CHOICE_INPUTS)

@@ -33,6 +33,12 @@ def test_named_paths_exist(page: Path) -> None:
     assert not missing
 
 
+def test_every_room_is_in_the_architecture() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = [folder for package in PACKAGES for folder in package.iterdir() if list(folder.glob("*.py"))]
+    assert [str(room) for room in rooms if f"`{room.relative_to(ROOT)}/`" not in text] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
