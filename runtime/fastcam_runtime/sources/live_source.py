@@ -24,8 +24,9 @@ _MOST_HANGING = 2
 """Most threads that may hang in a camera library; then no further one is started."""
 _LOOK_SECONDS = 1.0
 """Between two looks at the thread while no frame comes."""
-_JOIN_SECONDS = 2.0
-"""For the thread to end."""
+_JOIN_SECONDS = 1.0
+"""For the thread to end: a camera that works returns after a frame. A recording is finished after it; both
+together take less than the three seconds that a signal may take."""
 
 
 def is_hanging() -> bool:
