@@ -15,6 +15,7 @@ from fastcam_runtime.installation import requirement
 from ..errors import LoadError
 from .bounds import check_bounds
 from .onnx_file import read
+from .order import in_order
 from .source import Source
 from .upgrade import upgrade
 from .view import refuse_unseen
@@ -53,7 +54,7 @@ def load(
         raise LoadError("an example input is for torch models; this is an ONNX model")
     source = _from_onnx(model)
     refuse_unseen(source)
-    return upgrade(check_bounds(source))
+    return upgrade(in_order(check_bounds(source)))
 
 
 def _from_onnx(model: str | Path | bytes | onnx.ModelProto | ir.Model) -> Source:

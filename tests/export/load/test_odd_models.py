@@ -9,7 +9,9 @@ import onnx
 import pytest
 from fastcam_export import export, graft
 from fastcam_export.errors import LoadError
+from fastcam_export.load import load
 from fastcam_runtime.cli.main import main
+from fastcam_runtime.errors import FastcamError
 from onnx import TensorProto, helper, numpy_helper
 from support.networks import add_weights, small_cnn, take_weights
 from support.running import metadata_of, picture, run
@@ -30,6 +32,32 @@ def with_function(
     model.opset_import.add(domain="local", version=1)
     model.graph.node[0].CopyFrom(helper.make_node("Stage", ["input", "w1"], ["c1"], domain="local"))
     return model
+
+
+def test_nodes_out_of_order_are_sorted_with_a_note() -> None:
+    """Converters to half precision put their casts behind all other nodes; onnxruntime runs such a file."""
+    plain, model = small_cnn(), small_cnn()
+    cast = helper.make_node("Cast", ["input"], ["half"], to=TensorProto.FLOAT)
+    model.graph.node[0].input[0] = "half"
+    model.graph.node.append(cast)
+    model.graph.node.append(model.graph.node[1])
+    del model.graph.node[1]
+    source = load(model)
+    assert source.notes == ("nodes sorted: the file has them out of order",)
+    onnx.checker.check_model(source.proto)
+    assert load(plain).notes == ()
+    x = picture(1, 3, 64, 64)
+    wanted = run(graft(plain, outputs=EVERYTHING), input=x)
+    for name, values in run(graft(model, outputs=EVERYTHING), input=x).items():
+        np.testing.assert_array_equal(values, wanted[name], err_msg=name)
+
+
+def test_nodes_in_a_circle_are_refused_in_one_line() -> None:
+    model = small_cnn()
+    model.graph.node[0].input[0] = model.graph.node[-1].output[0]
+    with pytest.raises(FastcamError) as error:
+        graft(model)
+    assert "\n" not in str(error.value)
 
 
 def test_a_function_of_another_opset_version_with_the_same_operators() -> None:
