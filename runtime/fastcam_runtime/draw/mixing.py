@@ -11,8 +11,8 @@ from ..native import blending
 CLEAR = 255
 """The transparent level, if the opacity follows the map."""
 
-_BAND = 2**18
-"""Pixels per step of OpenCV: the intermediate results stay in the L2 cache."""
+_BAND = 2**17
+"""Levels per step of OpenCV: few enough for the cache, and enough that calls cost little."""
 
 
 class Mixer:
@@ -54,27 +54,27 @@ class Mixer:
 
     def _mix_plainly(self, frame: Image, levels: Array, picture: Image) -> None:
         share, width = -(-frame.shape[0] // levels.shape[0]), levels.shape[1]
-        height = min(levels.shape[0], max(1, _BAND // (share * width)))
-        if self._room.shape[1:] != (share * height, width, 3):
-            self._room = np.empty((2, share * height, width, 3), np.uint8)
+        height = min(levels.shape[0], max(1, _BAND // width))
+        if self._room.shape[1:] != (height, width, 3):
+            self._room = np.empty((2, height, width, 3), np.uint8)
             self._packed = np.empty((height, width), np.int32)
         for top in range(0, levels.shape[0], height):
             band = levels[top : top + height]
-            part = frame[share * top : share * (top + height)]
-            target = picture[share * top : share * (top + height)]
             packed = cv2.LUT(band, self._table.view(np.int32), dst=self._packed[: len(band)])
-            keep, added = self._room[:, : share * len(band)]
-            for row in range(share):
-                cv2.cvtColor(as_bytes(packed), cv2.COLOR_BGRA2BGR, dst=added[row::share])
-                if self._follows:
-                    cv2.cvtColor(band, cv2.COLOR_GRAY2BGR, dst=keep[row::share])
-            # A byte times a byte, divided by 255, is never halfway between integers: every way to compute it
-            # rounds to the same one.
+            keep, added = self._room[:, : len(band)]
+            cv2.cvtColor(as_bytes(packed), cv2.COLOR_BGRA2BGR, dst=added)
             if self._follows:
-                cv2.multiply(part, keep[: len(part)], dst=target, scale=1 / 255)
-            else:
-                cv2.convertScaleAbs(part, alpha=self.darkest / 255, dst=target)
-            cv2.add(target, added[: len(part)], dst=target)
+                cv2.cvtColor(band, cv2.COLOR_GRAY2BGR, dst=keep)
+            for row in range(share):
+                rows = slice(share * top + row, share * (top + height), share)
+                part, target = frame[rows], picture[rows]
+                # A byte times a byte, divided by 255, is never halfway between integers: every way to compute
+                # it rounds to the same one.
+                if self._follows:
+                    cv2.multiply(part, keep[: len(part)], dst=target, scale=1 / 255)
+                else:
+                    cv2.convertScaleAbs(part, alpha=self.darkest / 255, dst=target)
+                cv2.add(target, added[: len(part)], dst=target)
 
 
 def as_bytes(packed: Array) -> Array:
