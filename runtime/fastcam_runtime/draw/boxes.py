@@ -5,11 +5,12 @@ from __future__ import annotations
 import colorsys
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 import cv2
 
 from ..detect.detections import Detection
-from ..image import Array
+from ..image import Array, Rect
 from .lettering import Lettering, plain
 
 _GOLDEN = 0.618034
@@ -30,6 +31,8 @@ def draw_boxes(
 ) -> None:
     """Draw boxes with label and score into a BGR picture, in place, the best one on top.
 
+    Labels lie over all boxes. One that would cover another label moves along its box, if there is room.
+
     Args:
         picture: The picture; the frame begins at its column `left`.
         detections: The detections in the frame.
@@ -46,23 +49,53 @@ def draw_boxes(
         corner, opposite = (left + x0, y0), (left + x1 - 1, y1 - 1)
         cv2.rectangle(picture, corner, opposite, _DARK, line + 2, cv2.LINE_AA)
         cv2.rectangle(picture, corner, opposite, colour, line * (2 if found == chosen else 1), cv2.LINE_AA)
-        _tag(picture, found, left, letters, colour)
+    tags: list[_Tag] = []
+    for found in detections:
+        tags.append(_place(picture, found, left, letters, [tag.place for tag in tags]))
+    for tag in reversed(tags):
+        _write(picture, tag, letters)
 
 
-def _tag(
-    picture: Array, found: Detection, left: int, letters: Lettering, colour: tuple[int, int, int]
-) -> None:
-    """The label on a background of the class's colour: above the box, or inside it at the upper edge."""
+class _Tag(NamedTuple):
+    """A label and its place."""
+
+    text: str
+    place: Rect
+    colour: tuple[int, int, int]
+
+
+def _place(picture: Array, found: Detection, left: int, letters: Lettering, taken: Sequence[Rect]) -> _Tag:
+    """The label above its box, else inside or below it: the first place that covers no other label."""
     height, width = picture.shape[:2]
     margin = max(2, letters.height // 2)
     text = letters.fit(plain(f"{found.label} {found.score:.0%}"), width - left - 2 * margin)
     high, wide = letters.height + 2 * margin, letters.width(text) + 2 * margin
-    x = min(left + max(0, round(found.box[0])), max(left, width - wide))
-    y = round(found.box[1]) - high
-    y = y if y >= 0 else max(0, min(round(found.box[1]), height - high))
-    cv2.rectangle(picture, (x, y), (x + wide, y + high), colour, -1)
-    bright = 0.114 * colour[0] + 0.587 * colour[1] + 0.299 * colour[2] > 110
-    letters.put(picture, text, x + margin, y + high - margin, _DARK if bright else _LIGHT)
+    x0, y0, x1, y1 = (round(value) for value in found.box)
+    rights = max(left, width - wide)
+    columns = [min(left + max(0, x0), rights), max(left, min(left + x1 - wide, rights))]
+    rows = [y for y in (y0 - high, y0, y1, y1 - high) if 0 <= y <= height - high]
+    places = [Rect(x, y, wide, high) for y in rows for x in columns]
+    free = (place for place in places if not any(_overlap(place, other) for other in taken))
+    first = places[0] if places else Rect(columns[0], max(0, min(y0, height - high)), wide, high)
+    return _Tag(text, next(free, first), class_colour(found.index))
+
+
+def _overlap(one: Rect, other: Rect) -> bool:
+    return (
+        one.x < other.x + other.width
+        and other.x < one.x + one.width
+        and one.y < other.y + other.height
+        and other.y < one.y + one.height
+    )
+
+
+def _write(picture: Array, tag: _Tag, letters: Lettering) -> None:
+    """Write a label on a background of its class's colour."""
+    margin, place = max(2, letters.height // 2), tag.place
+    bottom = place.y + place.height
+    cv2.rectangle(picture, (place.x, place.y), (place.x + place.width, bottom), tag.colour, -1)
+    bright = 0.114 * tag.colour[0] + 0.587 * tag.colour[1] + 0.299 * tag.colour[2] > 110
+    letters.put(picture, tag.text, place.x + margin, bottom - margin, _DARK if bright else _LIGHT)
 
 
 def show_inside(picture: Array, frame: Array, detections: Sequence[Detection]) -> Array:

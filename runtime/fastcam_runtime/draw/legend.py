@@ -16,6 +16,10 @@ MUTED = (176, 168, 160)
 """BGR colour of secondary text."""
 
 
+_EDGE = (96, 92, 88)
+"""BGR colour of a bar's outline: the lowest colour of most maps is black, as the row is."""
+
+
 def write_legend(row: Image, letters: Lettering, *, lovi: bool, colormap: str = colormaps.DEFAULT) -> None:
     """Draw a colour bar with its two ends named, in a row of a BGR picture, in place.
 
@@ -36,6 +40,7 @@ def write_legend(row: Image, letters: Lettering, *, lovi: bool, colormap: str = 
     letters.put(row, low, margin, baseline, MUTED)
     bar = row[baseline - letters.height : baseline + 1, left : left + length]
     bar[:] = lovi_colors(length, 1) if lovi else map_colors(length, 1, colormap)
+    cv2.rectangle(row, (left - 1, baseline - letters.height - 1), (left + length, baseline + 1), _EDGE)
     letters.put(row, high, left + length + margin, baseline, MUTED)
 
 

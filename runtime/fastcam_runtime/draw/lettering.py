@@ -82,6 +82,6 @@ def plain(text: str) -> str:
     text = printable(text, _LONGEST)
     if _ANY_SCRIPT:
         return text
-    plain = unicodedata.normalize("NFKD", text)
+    plain = unicodedata.normalize("NFKD", text.replace("×", "x"))
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     return plain.encode("ascii", "replace").decode()

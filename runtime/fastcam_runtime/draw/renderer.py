@@ -111,7 +111,7 @@ class Renderer:
         if captioned:
             milliseconds = explanation.timings["preprocess"] + explanation.timings["inference"]
             figures = ("" if fps is None else f"{fps:.1f} fps  ") + f"{milliseconds:.1f} ms"
-            text = answer(explanation.label, explanation.score)
+            text = _said(explanation)
             rows.append(lambda row, letters: write_row(row, letters, text, figures))
         return rows
 
@@ -133,3 +133,14 @@ class Renderer:
         for number, write in enumerate(rows):
             write(canvas[top + number * each : top + (number + 1) * each], letters)
         return canvas
+
+
+def _said(explanation: Explanation) -> str:
+    """The explained class, and the most likely one if it is another."""
+    text = answer(explanation.label, explanation.score)
+    best = None if explanation.detections else next(iter(explanation.top(1)), None)
+    return (
+        text
+        if best is None or best.index == explanation.index
+        else f"{text}, best {best.label} {best.score:.0%}"
+    )

@@ -34,6 +34,10 @@ VIEWS: Mapping[str, Sequence[str]] = {
 """Each view, and the outputs that it can show: the first one that the file has."""
 
 
+_SMALLEST_TILE = 160
+"""Least width of a tile of the view `scales`: the grid of a small frame is larger than the frame."""
+
+
 def available_views(model: Model) -> tuple[str, ...]:
     """The views that this file can show."""
     return tuple(
@@ -115,7 +119,8 @@ class Painter:
             chosen: The detection that the maps are of, if one was chosen.
 
         Returns:
-            BGR uint8 at the frame's size; `side` is twice as wide, `scales` a grid of the frame's width.
+            BGR uint8 at the frame's size; `side` is twice as wide, `scales` a grid that is about as wide,
+            or wider if the frame is small.
         """
         shown = detections if chosen is None else (chosen,)
         picture = self._paint(view, to_bgr(frame), maps, geometry, shown)
@@ -155,7 +160,7 @@ class Painter:
         """The frame and the map of each scale, as a grid read from the top left, shallow to deep."""
         columns = math.ceil(math.sqrt(len(maps) + 1))
         rows = math.ceil((len(maps) + 1) / columns)
-        width = max(1, frame.shape[1] // columns)
+        width = max(_SMALLEST_TILE, frame.shape[1] // columns)
         height = max(1, round(frame.shape[0] * width / frame.shape[1]))
         size = (rows * height, columns * width)
         canvas = self._room(*size)
@@ -168,7 +173,7 @@ class Painter:
                 continue
             tile[:] = self._overlay.heat(saliency, small)
             scale = name.removeprefix(contract.SCALE_PREFIX)
-            write_corner(tile, f"{scale}: {saliency.shape[1]} x {saliency.shape[0]}")
+            write_corner(tile, f"{scale}: {saliency.shape[1]}×{saliency.shape[0]}")
         return canvas
 
     def _room(self, height: int, width: int) -> Image:

@@ -21,44 +21,67 @@ export function classColour(index) {
 }
 
 /**
- * Draw boxes with label and score, the best one on top.
+ * Draw boxes with label and score, the best one on top, and the labels over all boxes.
  * @param {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} context
  * @param {import("../detect/detections.js").Detection[]} detections
  */
 export function drawBoxes(context, detections) {
   const { width, height } = context.canvas;
-  const line = Math.max(1, Math.round(Math.min(height, width) / 240));
+  const line = Math.max(1, Math.round(Math.min(height, width) / 240)), inset = line / 2;
   const letters = Math.max(9, Math.round(Math.min(height / 40, width / 64)));
   context.font = `600 ${Math.round(letters / CAPITAL)}px system-ui, sans-serif`;
   context.textBaseline = "alphabetic";
   for (const found of [...detections].reverse()) {
-    const colour = classColour(found.index), paint = `rgb(${colour.join(" ")})`;
     const [left, top, right, bottom] = found.box.map(Math.round);
-    const inset = line / 2;
-    for (const [style, wide] of /** @type {[string, number][]} */ ([[DARK, line + 2], [paint, line]])) {
+    for (const [style, wide] of /** @type {[string, number][]} */ ([[DARK, line + 2], [paintOf(found.index), line]])) {
       context.strokeStyle = style;
       context.lineWidth = wide;
       context.strokeRect(left + inset, top + inset, right - left - line, bottom - top - line);
     }
-    drawTag(context, found, letters, colour);
   }
+  /** @type {Tag[]} */
+  const tags = [];
+  for (const found of detections) tags.push(placeTag(context, found, letters, tags));
+  for (const tag of tags.reverse()) drawTag(context, tag, letters);
 }
 
+const paintOf = (/** @type {number} */ index) => `rgb(${classColour(index).join(" ")})`;
+const marginOf = (/** @type {number} */ letters) => Math.max(2, letters >> 1);
+
+/** @typedef {{text: string, index: number, x: number, y: number, wide: number, high: number}} Tag A label and its place. */
+
 /**
- * The label on a background of the class's colour: above the box, or inside it at the upper edge.
+ * The label above its box, else inside or below it: the first place that covers no other label.
  * @param {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} context
  * @param {import("../detect/detections.js").Detection} found
  * @param {number} letters Height of capital letters.
- * @param {[number, number, number]} colour
+ * @param {Tag[]} tags The labels that have a place.
+ * @returns {Tag}
  */
-function drawTag(context, { box: [left, top], label, score }, letters, colour) {
-  const { width, height } = context.canvas;
-  const text = `${label} ${Math.round(100 * score)}%`, margin = Math.max(2, letters >> 1);
-  const high = letters + 2 * margin, wide = Math.min(width, Math.ceil(context.measureText(text).width) + 2 * margin);
-  const x = Math.min(Math.round(left), width - wide), above = Math.round(top) - high;
-  const y = above >= 0 ? above : Math.max(0, Math.min(Math.round(top), height - high));
-  context.fillStyle = `rgb(${colour.join(" ")})`;
+function placeTag(context, { box, label, score, index }, letters, tags) {
+  const { width, height } = context.canvas, margin = 2 * marginOf(letters);
+  const text = `${label} ${Math.round(100 * score)}%`;
+  const high = letters + margin, wide = Math.min(width, Math.ceil(context.measureText(text).width) + margin);
+  const [left, top, right, bottom] = box.map(Math.round);
+  const columns = [left, right - wide].map((x) => Math.max(0, Math.min(x, width - wide)));
+  const rows = [top - high, top, bottom, bottom - high].filter((y) => y >= 0 && y <= height - high);
+  const places = rows.flatMap((y) => columns.map((x) => ({ x, y })));
+  const free = places.find(({ x, y }) => !tags.some((other) => x < other.x + other.wide && other.x < x + wide
+    && y < other.y + other.high && other.y < y + high));
+  const first = places[0] ?? { x: columns[0], y: Math.max(0, Math.min(top, height - high)) };
+  return { text, index, wide, high, ...free ?? first };
+}
+
+/**
+ * The label on a background of its class's colour.
+ * @param {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} context
+ * @param {Tag} tag
+ * @param {number} letters Height of capital letters.
+ */
+function drawTag(context, { text, index, x, y, wide, high }, letters) {
+  const [red, green, blue] = classColour(index), margin = marginOf(letters);
+  context.fillStyle = paintOf(index);
   context.fillRect(x, y, wide, high);
-  context.fillStyle = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] > 110 ? DARK : "white";
+  context.fillStyle = 0.299 * red + 0.587 * green + 0.114 * blue > 110 ? DARK : "white";
   context.fillText(text, x + margin, y + high - margin, wide - 2 * margin);
 }

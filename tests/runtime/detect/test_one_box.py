@@ -102,6 +102,21 @@ def test_boxes_are_drawn_where_they_are_and_the_chosen_one_is_bolder() -> None:
     assert class_colour(1) != class_colour(2)
 
 
+def test_no_label_covers_another_or_lies_under_a_box() -> None:
+    crowd = [found(100 + 3 * i, 80, 180, 160, index=i) for i in range(4)]
+    alone = []
+    for box in crowd:
+        picture = np.zeros((240, 320, 3), np.uint8)
+        draw_boxes(picture, (box,))
+        alone.append((picture == class_colour(box.index)).all(-1).sum())
+    picture = np.zeros((240, 320, 3), np.uint8)
+    draw_boxes(picture, crowd)
+    for box, pixels in zip(crowd, alone, strict=True):
+        # A line of the box may be covered, by that of a better one or by a label; the label is not.
+        line = 2 * (80 + 80)
+        assert (picture == class_colour(box.index)).all(-1).sum() > pixels - line
+
+
 def test_the_map_is_shown_inside_the_boxes_only() -> None:
     frame, heat = np.zeros((60, 80, 3), np.uint8), np.full((60, 80, 3), 200, np.uint8)
     shown = show_inside(heat, frame, (SMALL,))

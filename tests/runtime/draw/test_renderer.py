@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fastcam_runtime import Explainer, Explanation, FastcamError, Overlay
-from fastcam_runtime.draw.caption import row_height
+from fastcam_runtime.draw import renderer as renderer_module
+from fastcam_runtime.draw.caption import answer, row_height
 from fastcam_runtime.draw.legend import lovi_colors, map_colors
 from fastcam_runtime.draw.renderer import Renderer, RenderOptions
 from fastcam_runtime.draw.views import VIEWS, output_of
@@ -44,6 +45,20 @@ def test_a_caption_below_covers_nothing(explainer: Explainer, view: str) -> None
     rows = 2 if view == "lovi" else 1  # LOVI comes with its legend
     assert len(captioned) - len(bare) == rows * row_height(*bare.shape[:2])
     assert captioned[len(bare) :].max() > 200
+
+
+def test_the_caption_names_the_best_class_beside_another(
+    explainer: Explainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(renderer_module, "write_row", lambda row, letters, left, right: said.append(left))
+    frame, best = explained(explainer, "cam")
+    other = next(i for i in range(3) if i != best.index)
+    renderer = Renderer(Overlay(), RenderOptions())
+    for explanation in (best, explainer.explain(frame, other)[0]):
+        renderer.draw(frame, explanation, "cam", None, None)
+    assert said[0] == answer(best.label, best.score)
+    assert said[1].endswith(f", best {said[0]}")
 
 
 @pytest.mark.parametrize("view", [view for view in PICTURES if view != "scales"])

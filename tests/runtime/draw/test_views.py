@@ -65,11 +65,12 @@ def test_side_is_the_frame_and_the_overlay(explainer: Explainer) -> None:
 
 def test_scales_are_a_grid_with_the_frame_first(explainer: Explainer) -> None:
     picture = paint(explainer, "scales")
-    assert picture.shape == (120, 180, 3)  # the frame and two scales: two by two, the last cell empty
+    # The frame and two scales: two by two, the last cell empty; no tile is too small for its size in text.
+    assert picture.shape == (214, 320, 3)
     assert picture[10, 10, 2] == 255
-    assert not picture[60:, 90:].any()
-    second = picture[60:, :90]
-    assert second[20:28, 10:40].mean() > 1.5 * second[40:, 50:].mean()
+    assert not picture[107:, 160:].any()
+    second = picture[107:, :160]
+    assert second[36:50, 18:71].mean() > 1.5 * second[71:, 89:].mean()
 
 
 def test_a_captioned_picture_leaves_no_trace_in_the_next(explainer: Explainer) -> None:
