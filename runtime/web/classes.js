@@ -50,7 +50,7 @@ export function labelOf(index, labels) {
 }
 
 /**
- * Classes that match a text: whole labels first, then starts of labels, starts of words, then parts of words.
+ * Classes that match a text: whole labels first, then whole words, starts of labels, starts of words, parts of words.
  * @param {string} text
  * @param {string[]} labels
  * @param {number} most
@@ -59,10 +59,12 @@ export function labelOf(index, labels) {
 export function candidates(text, labels, most = 8) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return [];
+  const inWord = (/** @type {string | undefined} */ letter) => letter !== undefined && /[\p{L}\p{N}]/u.test(letter);
   const ranked = labels.flatMap((label, index) => {
     const at = label.toLowerCase().indexOf(wanted);
     if (at < 0) return [];
-    const rank = label.length === wanted.length ? 0 : at === 0 ? 1 : /[^\p{L}\p{N}]/u.test(label[at - 1]) ? 2 : 3;
+    const starts = !inWord(label[at - 1]), ends = !inWord(label[at + wanted.length]);
+    const rank = label.length === wanted.length ? 0 : starts && ends ? 1 : at === 0 ? 2 : starts ? 3 : 4;
     return [{ rank, index }];
   });
   ranked.sort((a, b) => a.rank - b.rank || a.index - b.index);

@@ -1,5 +1,5 @@
-// The input for a class name, with candidates below it: labels that start with the text first, then labels with a
-// word that does, then labels that contain the text.
+// The input for a class name, with candidates below it: labels with the text as a whole word first, then labels that
+// start with it, labels with a word that does, and labels that contain it.
 const MOST = 8;
 
 const folded = (text) => text.toLocaleLowerCase();
@@ -9,15 +9,17 @@ export function candidates(labels, text, most = MOST) {
   const wanted = folded(text.trim());
   if (!wanted) return [];
   const rank = (label, index) => {
+    if (label === wanted || String(index) === wanted) return 0;
     const at = label.indexOf(wanted);
-    if (at === 0 || String(index) === wanted) return 0;
-    if (at < 0) return 3;
-    const words = label.split(/[^\p{L}\p{N}]+/u);
-    return words.some((word) => word.startsWith(wanted)) || / /.test(wanted) && label.includes(" " + wanted) ? 1 : 2;
+    if (at < 0) return 5;
+    const words = ` ${label.split(/[^\p{L}\p{N}]+/u).join(" ")} `;
+    if (words.includes(` ${wanted} `)) return 1;
+    if (at === 0) return 2;
+    return words.includes(` ${wanted}`) ? 3 : 4;
   };
   return labels
     .map((label, index) => [rank(folded(label), index), index, label])
-    .filter(([order]) => order < 3)
+    .filter(([order]) => order < 5)
     .sort((a, b) => a[0] - b[0] || a[1] - b[1])
     .slice(0, most)
     .map(([, index, label]) => [index, label]);
