@@ -101,12 +101,13 @@ class Page {
   /** @param {ImageBitmap} frame */
   async explain(frame) {
     const started = performance.now();
-    const output = outputOf(this.view, this.loaded.outputs, this.chosen !== null);
+    // The view may change before the answer is there, which has the map of this one.
+    const { view } = this, output = outputOf(view, this.loaded.outputs, this.chosen !== null);
     const answer = await this.engine.explain(frame, this.chosen, [output]);
     this.answer?.image.close();
     this.answer = answer;
     const drawn = performance.now();
-    this.draw();
+    this.draw(answer, view);
     const { inference: network, ...stages } = answer.timings;
     const now = performance.now();
     this.figures.add({ ...stages, network, draw: now - drawn, total: now - started });
@@ -116,12 +117,15 @@ class Page {
     if (!this.gpuTried && this.site.webgpu) this.considerGpu(answer.image);
   }
 
-  draw() {
-    if (!this.answer) return;
-    const [map] = Object.values(this.answer.maps);
+  /**
+   * @param {import("./engine.js").Answer} answer
+   * @param {string} view
+   */
+  draw(answer, view) {
+    const [map] = Object.values(answer.maps);
     const limits = map.channels === 1
-      ? this.limits.next(/** @type {import("../draw/contrast.js").Map} */ (map), partOf(map, this.answer.geometry)) : null;
-    this.painter.draw(this.canvas, this.answer, this.answer.image, this.view, limits);
+      ? this.limits.next(/** @type {import("../draw/contrast.js").Map} */ (map), partOf(map, answer.geometry)) : null;
+    this.painter.draw(this.canvas, answer, answer.image, view, limits);
   }
 
   /** @param {ImageBitmap} image */

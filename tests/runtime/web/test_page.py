@@ -94,6 +94,11 @@ def test_camera_label_map_views_class_pause_and_offline(
     tab.wait(ANSWER, PATIENCE)
     assert text(tab, "label") == "Egyptian cat"
     assert tab.evaluate("document.querySelectorAll('#top li').length") == 5
+    # An answer for the earlier view may come after the click.
+    for view, output in (("lovi", "saliency_lovi"), ("cam", "saliency_cam"), ("overlay", "saliency_map")):
+        click(tab, f"[data-view={view}]")
+        tab.wait(f"Object.keys({ANSWER}.maps)[0] === {output!r}", PATIENCE)
+    assert tab.evaluate("document.getElementById('error').hidden") is True
     click(tab, "#pause")
     tab.wait("!document.getElementById('held').hidden", PATIENCE)
     again(tab, "document.querySelector('[data-view=overlay]').click()")
