@@ -2,7 +2,7 @@
  * The service worker: it serves the site from its cache, offline after the first visit, with the headers that threads
  * need and that many static servers do not send.
  *
- * It is registered as `sw.js?VERSION`; each version of the site has its own cache.
+ * It is registered as `sw.js?VERSION`; each version of the site has its own cache, `fastcam-VERSION`.
  */
 
 const NAME = `fastcam-${location.search.slice(1)}`;
@@ -20,7 +20,7 @@ self.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = new URL(request.url);
   if (request.method !== "GET" || url.origin !== location.origin) return;
-  event.respondWith(answer(event, url).then(isolate));
+  event.respondWith(answer(event, url));
 });
 
 /** The page sends this message after the network has started, so that caching does not slow down the first visit. */
@@ -31,7 +31,7 @@ self.addEventListener("message", (event) => {
 async function install() {
   const cache = await caches.open(NAME);
   const site = await (await fetch(SITE, { cache: "no-cache" })).json();
-  await cache.addAll(site.shell.map((file) => new Request(file, { cache: "no-cache" })));
+  await Promise.all(site.shell.map(async (file) => cache.put(file, isolated(await get(file, { cache: "no-cache" })))));
   await self.skipWaiting();
 }
 
@@ -42,12 +42,41 @@ async function activate() {
   await self.clients.claim();
 }
 
-/** Every file that the page can need, compressed if there is such a file. */
+/** Every file that the page can need. Those that were fetched compressed are kept unpacked: the next start is quicker. */
 async function keepAll() {
   const cache = await caches.open(NAME);
-  const { offline } = await (await cache.match(SITE)).json();
-  for (const file of offline) if (!await cache.match(file)) await cache.add(file);
+  const { offline, packed } = await (await cache.match(SITE)).json();
+  for (const file of offline) {
+    if (await cache.match(file)) continue;
+    if (packed.includes(file)) await keepUnpacked(cache, file);
+    else await cache.put(file, isolated(await get(file)));
+  }
   return offline.length;
+}
+
+/**
+ * @param {Cache} cache
+ * @param {string} file
+ */
+async function keepUnpacked(cache, file) {
+  const name = `${file}.gz`, bytes = await (await cache.match(name) ?? await get(name)).arrayBuffer();
+  const [first, second] = new Uint8Array(bytes, 0, 2);
+  const body = new Blob([bytes]).stream();
+  // Some servers send such a file unpacked.
+  const plain = first === 0x1f && second === 0x8b ? body.pipeThrough(new DecompressionStream("gzip")) : body;
+  const type = file.endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
+  await cache.put(file, new Response(plain, { headers: { "Content-Type": type } }));
+  await cache.delete(name);
+}
+
+/**
+ * @param {string} file
+ * @param {RequestInit} [options]
+ */
+async function get(file, options) {
+  const found = await fetch(file, options);
+  if (!found.ok) throw new Error(`${file}: ${found.status}`);
+  return found;
 }
 
 async function answer(event, url) {
@@ -59,15 +88,17 @@ async function answer(event, url) {
   }
   const key = url.pathname.endsWith("/") ? "index.html" : request;
   const kept = await cache.match(key, { ignoreSearch: true });
+  // As it was kept: browsers keep the compiled code of a script or a WebAssembly file beside it.
   if (kept) return kept;
   const found = await fetch(request);
+  if (found.status !== 200) return found;
   // Not awaited: the page reads the response meanwhile.
-  if (found.status === 200) event.waitUntil(cache.put(request, found.clone()));
-  return found;
+  event.waitUntil(cache.put(request, isolated(found.clone())));
+  return isolated(found);
 }
 
-function isolate(found) {
-  if (found.status === 0) return found;
+/** @param {Response} found */
+function isolated(found) {
   const headers = new Headers(found.headers);
   headers.set("Cross-Origin-Opener-Policy", "same-origin");
   headers.set("Cross-Origin-Embedder-Policy", "require-corp");

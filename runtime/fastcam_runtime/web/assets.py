@@ -8,8 +8,10 @@ from pathlib import Path
 
 from ..errors import FastcamError
 
-_SITE_SUFFIXES = (".html", ".css", ".js", ".svg", ".png", ".webmanifest")
-_NOT_IN_SITES = ("bench.html", "page/bench.js")
+_SITE_SUFFIXES = (".html", ".css", ".svg", ".png", ".webmanifest")
+_SERVICE_WORKER = "sw.js"
+_ENTRIES = ("page/page.js", "page/worker.js")
+_BENCH_PAGE, _BENCH_ENTRY = "bench.html", "page/bench.js"
 """Only `fastcam bench --web` serves these."""
 
 
@@ -23,8 +25,17 @@ def asset_folder() -> Path:
     raise FastcamError(f"the page's files are not installed: no {root / 'fastcam_web'}")
 
 
+def site_entries(*, bench: bool = False) -> tuple[str, ...]:
+    """The modules that a site starts, as paths with slashes; they import the others.
+
+    Args:
+        bench: Include that of the page that `fastcam bench --web` opens.
+    """
+    return (*_ENTRIES, _BENCH_ENTRY) if bench else _ENTRIES
+
+
 def site_assets(*, bench: bool = False) -> tuple[str, ...]:
-    """Our files of a site, as paths with slashes.
+    """Our other files of a site, as paths with slashes.
 
     Args:
         bench: Include the page that `fastcam bench --web` opens.
@@ -33,7 +44,7 @@ def site_assets(*, bench: bool = False) -> tuple[str, ...]:
     names = sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.suffix in _SITE_SUFFIXES
     )
-    return tuple(name for name in names if bench or name not in _NOT_IN_SITES)
+    return (*(name for name in names if bench or name != _BENCH_PAGE), _SERVICE_WORKER)
 
 
 def ort_version() -> str:

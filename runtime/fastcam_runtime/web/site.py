@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import json
 import os
-import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +13,14 @@ from pathlib import Path
 from ..contract import METADATA_KEY, Metadata
 from ..errors import FastcamError, ModelError
 from ..model.file import Summary, is_ort, summarize_file
-from .assets import asset_folder, clip_photos, site_assets
+from .assets import asset_folder, clip_photos, site_assets, site_entries
+from .bundle import bundle, strip_comments
 from .ort_web import WASM_FILES, WEBGPU_FILES
 
 SITE = "site.json"
 MODEL = "model.onnx"
 _COMPRESSED = (".html", ".css", ".js", ".mjs", ".svg", ".webmanifest", ".wasm", ".onnx", ".json")
 _VERSION_DIGITS = 12
-_COMMENT = re.compile(r"^[ ]*/\*\*(?:(?!\*/).)*\*/\n|/\*\*[^\n]*?\*/ ?|^[ ]+", re.DOTALL | re.MULTILINE)
-"""JSDoc on its own lines and within them, and indents; no string of ours holds any of them."""
 
 
 @dataclass(frozen=True)
@@ -113,22 +111,26 @@ def _fill(folder: Path, model: Path, ort: Path, *, webgpu: bool, bench: bool) ->
     for asset in assets:
         _copy(asset_folder() / asset, folder / asset)
         if asset.endswith(".js"):
-            _strip_comments(folder / asset)
+            _write(folder / asset, strip_comments((folder / asset).read_text("utf-8")))
+    scripts = bundle(asset_folder(), site_entries(bench=bench))
+    for name, script in scripts.items():
+        _write(folder / name, script)
     for file in (*WASM_FILES, *(WEBGPU_FILES if webgpu else ())):
         _copy(ort / file, folder / "ort" / file)
     for photo in photos:
         _copy(photo, folder / "clip" / photo.name)
     _copy(model, folder / MODEL)
     wasm = [f"ort/{file}" for file in WASM_FILES]
-    shell = [*assets, SITE, *(file for file in wasm if file.endswith(".mjs"))]
+    shell = [*assets, *scripts, SITE, *(file for file in wasm if file.endswith(".mjs"))]
     clip = [f"clip/{photo.name}" for photo in photos]
-    binaries = [f"{file}.gz" for file in wasm if file.endswith(".wasm")]
+    binaries = [file for file in wasm if file.endswith(".wasm")]
     site = {
         "version": _digest(folder),
         "model": MODEL,
         "file": model.name,
         "shell": shell,
-        "offline": [*shell, *clip, *binaries, f"{MODEL}.gz"],
+        "offline": [*shell, *clip, *binaries, MODEL],
+        "packed": [*binaries, MODEL],
         "clip": clip,
         "webgpu": webgpu,
     }
@@ -136,8 +138,8 @@ def _fill(folder: Path, model: Path, ort: Path, *, webgpu: bool, bench: bool) ->
     _compress(folder)
     return SiteSize(
         page=sum(_wire_size(folder / file) for file in shell),
-        wasm=sum((folder / file).stat().st_size for file in binaries),
-        model=(folder / f"{MODEL}.gz").stat().st_size,
+        wasm=sum(_wire_size(folder / file) for file in binaries),
+        model=_wire_size(folder / MODEL),
     )
 
 
@@ -146,9 +148,9 @@ def _copy(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
 
 
-def _strip_comments(script: Path) -> None:
-    """Remove JSDoc and indents: a third of the bytes that a browser would fetch."""
-    script.write_text(_COMMENT.sub("", script.read_text("utf-8")), "utf-8")
+def _write(target: Path, text: str) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, "utf-8")
 
 
 def _digest(folder: Path) -> str:

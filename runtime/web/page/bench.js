@@ -10,10 +10,10 @@ async function send(report) {
 
 try {
   const query = new URLSearchParams(location.search);
-  const { model } = await readSite();
+  const site = await readSite();
   const engine = new Engine("wasm");
   engine.threads = Number(query.get("threads")) || engine.threads;
-  const { timings } = await engine.load(model);
+  const { timings } = await engine.load(site);
   const samples = await engine.measure(Number(query.get("rounds")));
   await send({ ...samples, timings, threads: engine.threads, browser: navigator.userAgent });
 } catch (error) {

@@ -25,11 +25,11 @@ export class Engine {
   }
 
   /**
-   * @param {string} model
+   * @param {import("./site.js").Site} site
    * @returns {Promise<Loaded>}
    */
-  load(model) {
-    return this.ask({ command: "load", model, backend: this.backend, threads: this.threads });
+  load({ model, version }) {
+    return this.ask({ command: "load", model, version, backend: this.backend, threads: this.threads });
   }
 
   /**

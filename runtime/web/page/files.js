@@ -18,6 +18,17 @@ export async function fetchFile(url, progress = () => {}) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+/**
+ * A file that the service worker keeps for offline use; null if there is none yet.
+ * @param {string} version The site's.
+ * @param {URL} url
+ * @returns {Promise<Response | null>}
+ */
+export async function keptFile(version, url) {
+  // There are no caches without https.
+  return await globalThis.caches?.match(url, { cacheName: `fastcam-${version}` }) ?? null;
+}
+
 /** @param {URL} url */
 async function get(url) {
   const answer = await fetch(url);

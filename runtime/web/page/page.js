@@ -133,7 +133,7 @@ class Page {
     this.gpuTried = true;
     try {
       const copy = await createImageBitmap(image);
-      const better = await tryGpu(this.engine, this.site.model, copy, outputOf("map", this.loaded.outputs));
+      const better = await tryGpu(this.engine, this.site, copy, outputOf("map", this.loaded.outputs));
       copy.close();
       const old = this.engine;
       this.engine = better;
@@ -275,11 +275,12 @@ async function start() {
   const refusal = whyNot();
   if (refusal) return setText("status", refusal);
   try {
+    // The worker starts while the list of files is read.
+    const engine = new Engine("wasm");
     const site = await readSite();
     await startServiceWorker(site.version);
-    const engine = new Engine("wasm");
     engine.onProgress = (share) => { element("progress").value = share; };
-    const loaded = await engine.load(site.model);
+    const loaded = await engine.load(site);
     connect(new Page(site, engine, loaded));
     setText("status", whyNoCamera() || `${site.file} is ready.`);
     for (const id of ["camera", "photo", "clip"]) element(id).disabled = id === "camera" && whyNoCamera() !== "";

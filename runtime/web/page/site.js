@@ -2,8 +2,10 @@
 
 /**
  * @typedef {{
- *   version: string, model: string, file: string, shell: string[], offline: string[], clip: string[], webgpu: boolean,
- * }} Site The content of site.json, which `fastcam web` writes. `file`: the model's original name.
+ *   version: string, model: string, file: string, shell: string[], offline: string[], packed: string[], clip: string[],
+ *   webgpu: boolean,
+ * }} Site The content of site.json, which `fastcam web` writes. `file`: the model's original name; `packed`: files that the
+ *   page fetches as `.gz`.
  */
 
 const RELOADED = "fastcam-reloaded";

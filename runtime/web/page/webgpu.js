@@ -22,18 +22,18 @@ export async function whyNoGpu() {
 /**
  * An engine on WebGPU that was found right and faster on a picture.
  * @param {Engine} wasm
- * @param {string} model
+ * @param {import("./site.js").Site} site
  * @param {ImageBitmap} picture
  * @param {string} output
  * @returns {Promise<Engine>}
  * @throws {Error} It is not taken, and why.
  */
-export async function tryGpu(wasm, model, picture, output) {
+export async function tryGpu(wasm, site, picture, output) {
   const reason = await whyNoGpu();
   if (reason) throw new Error(reason);
   const engine = new Engine("webgpu");
   try {
-    await engine.load(model);
+    await engine.load(site);
     const [mine, theirs] = [await time(engine, picture, output), await time(wasm, picture, output)];
     const apart = difference(mine.map, theirs.map);
     if (!(apart <= LARGEST_DIFFERENCE)) throw new Error(`its maps differ by ${apart.toPrecision(2)}`);

@@ -4,7 +4,7 @@ import { Explainer } from "../explainer.js";
 import { PixelReader } from "../image/pixels.js";
 import { cut } from "../model/cut.js";
 import { isSaliencyOutput, summarize } from "../model/onnx.js";
-import { fetchFile } from "./files.js";
+import { fetchFile, keptFile } from "./files.js";
 import { interleave } from "./measure.js";
 
 const RUNTIMES = {
@@ -43,7 +43,7 @@ async function handle(data) {
   }
 }
 
-/** @param {{model: string, backend: "wasm" | "webgpu", threads: number}} message */
+/** @param {{model: string, version: string, backend: "wasm" | "webgpu", threads: number}} message */
 async function load(message) {
   const { script, binary } = RUNTIMES[message.backend];
   const done = { model: 0, wasm: 0 }, sizes = { model: 0, wasm: 0 };
@@ -53,15 +53,19 @@ async function load(message) {
     postMessage({ progress: (done.model + done.wasm) / (sizes.model + sizes.wasm || 1) });
   };
   const started = performance.now();
-  const [runtime, network, wasm] = await Promise.all([
+  const [network, wasm] = [new URL(`../${message.model}`, import.meta.url), new URL(`${binary}.wasm`, ORT)];
+  const [runtime, bytes, code] = await Promise.all([
     import(new URL(script, ORT).href),
-    fetchFile(new URL(`../${message.model}`, import.meta.url), report("model")),
-    fetchFile(new URL(`${binary}.wasm`, ORT), report("wasm")),
+    keptFile(message.version, network).then(
+      async (kept) => kept ? new Uint8Array(await kept.arrayBuffer()) : fetchFile(network, report("model")),
+    ),
+    // onnxruntime itself fetches the kept file: the browser then has its compiled code too.
+    keptFile(message.version, wasm).then((kept) => kept ? undefined : fetchFile(wasm, report("wasm"))),
   ]);
-  [ort, model] = [runtime, network];
+  [ort, model] = [runtime, bytes];
   const fetched = performance.now();
   ort.env.wasm.wasmPaths = ORT.href;
-  ort.env.wasm.wasmBinary = wasm;
+  ort.env.wasm.wasmBinary = code;
   ort.env.wasm.numThreads = message.threads;
   ort.env.logLevel = "error";
   sessionOptions = { executionProviders: [message.backend] };
