@@ -86,6 +86,18 @@ def refuse_below_one(args: argparse.Namespace, *names: str) -> None:
             raise FastcamError(f"--{name} {value}: at least 1 is needed")
 
 
+def add_threads(command: argparse._ActionsContainer) -> None:
+    """Add the option for the threads of the network."""
+    command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
+
+
+def add_provider(command: argparse._ActionsContainer) -> None:
+    """Add the option for onnxruntime's execution provider."""
+    command.add_argument(
+        "--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…"
+    )
+
+
 def add_speed_switches(command: argparse._ActionsContainer) -> None:
     """Add the switches that leave out what makes a file fast on this device."""
     command.add_argument("--no-native", dest="compiled", action="store_false", help="no compiled kernels")

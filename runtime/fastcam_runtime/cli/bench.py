@@ -19,7 +19,7 @@ from ..model.session import count_threads
 from ..sinks.atomic import prepare_folder, write_whole
 from ..text import format_table, many_lines
 from ..web.browser import measure_in_browser
-from .arguments import add_speed_switches
+from .arguments import add_provider, add_speed_switches, add_threads
 from .bench_tables import format_comparison, format_operators, write_csv
 from .output_paths import check_json_path, check_report_path, write_json
 
@@ -59,10 +59,8 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--baseline", type=Path, metavar="PLAIN.onnx", help="the file to compare with")
     parser.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each variant (100)")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
-    parser.add_argument(
-        "--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…"
-    )
+    add_threads(parser)
+    add_provider(parser)
     add_speed_switches(parser)
     parser.add_argument("--web", action="store_true", help="measure in a headless browser, in WebAssembly")
     parser.add_argument(

@@ -13,10 +13,9 @@ from typing import Any
 import cv2
 
 from ..draw import colormaps
-from ..draw.caption import PLACES
 from ..draw.contour import parse_share
-from ..draw.overlay import BLENDS, DEFAULT_BLEND, STEADY, Overlay
-from ..draw.views import VIEWS, available_views, output_of
+from ..draw.overlay import BLENDS, STEADY, Overlay
+from ..draw.views import available_views, output_of
 from ..errors import FastcamError
 from ..explainer import Explainer
 from ..live.controls import Controls, Look
@@ -37,23 +36,22 @@ from ..sinks.registry import is_interactive
 from ..sources import SourceOptions, open_source
 from ..sources.capture import without_password
 from ..sources.live_source import interruptible
-from ..sources.ordered import PICTURES_PER_SECOND
 from ..sources.registry import KINDS as SOURCE_KINDS
 from ..uri_kinds import local_path, usage_lines
-from .arguments import add_speed_switches, parse_size, refuse_below_one
+from .arguments import refuse_below_one
 from .https_options import chosen_certificate
 from .output_paths import check_json_path, refuse_overwriting
 from .run_options.boxes import add_box_options, box_choice, only_classes, read_threshold
 from .run_options.keep import add_keep_options, keep_folder, keep_rules
 from .run_options.page import add_page_options, page_token
+from .run_options.pictures import PHOTOS_FPS, add_frame_options, add_show_options, add_speed_options
 from .run_summary import tell_run
 from .signals import stopped_by_signals
 
 logger = logging.getLogger(__name__)
 
 _DEFAULT_FPS = 30.0
-_PHOTOS_FPS = 1.0
-"""Frame rates of a recording if the source has none."""
+"""Frame rate of a recording if the source has none."""
 
 _DESCRIPTION = f"""\
 Show where a network looks, on a camera, a stream, a video or pictures.
@@ -94,68 +92,10 @@ def add_parser(commands: Any) -> None:
         default=[],  # without it, argparse calls them required
         help="where pictures go, one or more (default: display://)",
     )
-    show = parser.add_argument_group("what is shown")
-    show.add_argument("--view", default="overlay", metavar="VIEW", help=f"{'|'.join(VIEWS)} (overlay)")
-    show.add_argument(
-        "--class",
-        dest="class_choice",
-        metavar="NAME|INDEX",
-        help="the class to explain (default: the best one); overlay, map and side then show its map",
-    )
-    show.add_argument("--alpha", type=float, help="opacity of the map, 0…1 (the blend's own)")
-    show.add_argument(
-        "--colormap", default=colormaps.DEFAULT, metavar="NAME", help=f"{'|'.join(colormaps.COLORMAPS)}"
-    )
-    show.add_argument(
-        "--blend",
-        default=DEFAULT_BLEND,
-        choices=BLENDS,
-        help="focus: the opacity follows the map; colour: the same everywhere; paper: over a gray frame "
-        f"({DEFAULT_BLEND})",
-    )
-    show.add_argument(
-        "--smooth",
-        type=float,
-        default=LoopOptions.smooth,
-        metavar="S",
-        help=f"temporal smoothing: weight of earlier maps, 0…<1 ({LoopOptions.smooth})",
-    )
-    show.add_argument(
-        "--caption",
-        default=LoopOptions.caption,
-        choices=PLACES,
-        help=f"where label and figures go: below the frame, inside it, or none ({LoopOptions.caption})",
-    )
-    show.add_argument("--no-caption", dest="caption", action="store_const", const="none", help="no caption")
-    show.add_argument(
-        "--legend", action="store_true", help="draw a colour bar; LOVI has one with its caption"
-    )
-    show.add_argument("--contour", metavar="SHARE", help="outline the brightest share of the map, e.g. 10%%")
+    add_show_options(parser)
     add_box_options(parser)
-    frames = parser.add_argument_group("frames")
-    frames.add_argument(
-        "--size", type=parse_size, metavar="WxH", help="frame size, e.g. 640x480 (the source's own)"
-    )
-    frames.add_argument(
-        "--fps",
-        type=float,
-        help="requested frame rate of a camera; excess frames are dropped; "
-        f"or photos per second ({PICTURES_PER_SECOND:g} on a screen, {_PHOTOS_FPS:g} in a recording)",
-    )
-    frames.add_argument("--flip", choices=("horizontal", "vertical", "both"), help="mirror the frames")
-    frames.add_argument("--loop", action="store_true", help="start a file again at its end")
-    frames.add_argument("--frames", type=int, metavar="N", help="stop after N frames")
-    speed = parser.add_argument_group("speed")
-    speed.add_argument(
-        "--every",
-        type=int,
-        default=1,
-        metavar="N",
-        help="compute maps for every Nth frame only; photos always have maps (1)",
-    )
-    speed.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
-    speed.add_argument("--provider", default="auto", metavar="NAME", help="auto|cpu|cuda|tensorrt|openvino|…")
-    add_speed_switches(speed)
+    add_frame_options(parser)
+    add_speed_options(parser)
     parser.add_argument(
         "--json",
         type=Path,
@@ -174,15 +114,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the loop and print the figures at the end."""
-    refuse_below_one(args, "every", "frames")
-    if args.class_choice is not None and not args.class_choice.strip():
-        raise FastcamError("--class is empty; give a name or an index, or leave it out")
-    if args.json is not None:
-        check_json_path(args.json)
-    lines = args.jsonl if args.jsonl != STDOUT else None
-    if lines is not None:
-        check_lines_path(local_path(lines))
-    refuse_overwriting([args.model, args.input], [*args.outputs, *filter(None, (args.json, lines))])
+    _check(args)
     rules, kept = keep_rules(args), keep_folder(args)
     token, certificate = page_token(args), chosen_certificate(args)
     # Drawing runs in its own thread beside the network. OpenCV's pool would compete with it for the cores.
@@ -202,17 +134,7 @@ def run(args: argparse.Namespace) -> int:
     shown = output_of(args.view, model, of_class=args.class_choice is not None)
     explainer = Explainer.of(model, [shown])
     explainer.threshold = only_classes(threshold, args.classes, explainer)
-    controls = Controls(
-        available_views(model),
-        args.view,
-        class_choice=args.class_choice,
-        check_class=explainer.class_index,
-        has_classes=model.has_class_maps,
-        labels=explainer.labels,
-        look=Look(args.colormap, BLENDS[args.blend] if args.alpha is None else args.alpha),
-        colormaps=colormaps.COLORMAPS,
-        **box_choice(args, explainer),
-    )
+    controls = _controls(args, explainer)
     metrics = LoopMetrics()
     logger.info("%s", model.describe())
     if args.every > 1:
@@ -238,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
             opened.enter_context(
                 open_sink(
                     uri,
-                    fps=source.fps or (_PHOTOS_FPS if source.stills else _DEFAULT_FPS),
+                    fps=source.fps or (PHOTOS_FPS if source.stills else _DEFAULT_FPS),
                     controls=controls,
                     token=token,
                     certificate=certificate,
@@ -268,6 +190,34 @@ def run(args: argparse.Namespace) -> int:
             )
             tell_run(args, report, whole=whole)
     return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse what can be seen to be wrong before the model is loaded."""
+    refuse_below_one(args, "every", "frames")
+    if args.class_choice is not None and not args.class_choice.strip():
+        raise FastcamError("--class is empty; give a name or an index, or leave it out")
+    if args.json is not None:
+        check_json_path(args.json)
+    lines = args.jsonl if args.jsonl != STDOUT else None
+    if lines is not None:
+        check_lines_path(local_path(lines))
+    refuse_overwriting([args.model, args.input], [*args.outputs, *filter(None, (args.json, lines))])
+
+
+def _controls(args: argparse.Namespace, explainer: Explainer) -> Controls:
+    """What a user can change while the loop runs, as the options begin it."""
+    return Controls(
+        available_views(explainer.model),
+        args.view,
+        class_choice=args.class_choice,
+        check_class=explainer.class_index,
+        has_classes=explainer.model.has_class_maps,
+        labels=explainer.labels,
+        look=Look(args.colormap, BLENDS[args.blend] if args.alpha is None else args.alpha),
+        colormaps=colormaps.COLORMAPS,
+        **box_choice(args, explainer),
+    )
 
 
 def _default_output() -> str:

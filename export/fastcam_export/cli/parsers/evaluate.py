@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fastcam_runtime.cli.arguments import MODEL_HELP, Parser
+from fastcam_runtime.cli.arguments import MODEL_HELP, Parser, add_threads
 
 from ..arguments import add_graft_options
 
@@ -45,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--video", metavar="FILE", help="measure the flicker on this video too")
     command.add_argument("--count", type=int, metavar="N", help="take N pictures, evenly spread (all)")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random maps (0)")
-    command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
+    add_threads(command)
     command.add_argument("--no-sanity", dest="sanity", action="store_false", help="no shuffled weights")
     command.add_argument("--json", type=Path, metavar="FILE", help="write every figure of every picture")
     command.add_argument("--html", type=Path, metavar="FILE", help="write a report with plots and pictures")

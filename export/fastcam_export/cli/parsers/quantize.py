@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fastcam_runtime.cli.arguments import MODEL_HELP, Parser
+from fastcam_runtime.cli.arguments import MODEL_HELP, Parser, add_threads
 from fastcam_runtime.contract import PREPROCESS, RESIZE
 
 from ...choices import MOST_CALIBRATED
@@ -55,7 +55,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
         help="8-bit weights: closer to float32 on ARM, TensorRT and x86 with VNNI, wrong on other x86",
     )
     command.add_argument("--rounds", type=int, default=50, metavar="N", help="runs of each file (50)")
-    command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
+    add_threads(command)
     command.add_argument("--json", type=Path, metavar="FILE", help="write the report to FILE")
     command.add_argument(
         "--preprocess", metavar="P", help=f"{' | '.join(PREPROCESS)} | JSON (default: what the file states)"

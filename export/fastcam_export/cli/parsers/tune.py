@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fastcam_runtime.cli.arguments import MODEL_HELP, Parser
+from fastcam_runtime.cli.arguments import MODEL_HELP, Parser, add_threads
 
 from ...choices import TUNE_PICTURES
 from ..arguments import add_graft_options
@@ -56,7 +56,7 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--out", metavar="FILE", help="default: NAME-tuned.onnx")
     command.add_argument("--pick", metavar="NAME", help="write this form, within the budget or not")
     command.add_argument("--rounds", type=int, default=100, metavar="N", help="runs of each form (100)")
-    command.add_argument("--threads", type=int, metavar="N", help="threads of the network (cores, 4 at most)")
+    add_threads(command)
     command.add_argument("--no-native", dest="compiled", action="store_false", help="no compiled kernels")
     command.add_argument("--json", type=Path, metavar="FILE", help="write everything measured to FILE")
     add_graft_options(command, leave_out=("outputs", "cam", "class_input", "inline", "prepared"))
