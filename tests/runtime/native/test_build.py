@@ -38,11 +38,25 @@ def compiler(name: str) -> str:
     return found
 
 
+@pytest.fixture(scope="module", params=COMPILERS)
+def sanitized(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A compiler, and a folder with all kernels as it compiled them for the sanitizers.
+
+    That takes a minute, and two tests link them.
+    """
+    folder = tmp_path_factory.mktemp(request.param)
+    sources = map(str, (*sorted(NATIVE.glob("*.c")), HARNESS))
+    flags = [*SANITIZED, "-O1", "-fPIC", "-fvisibility=hidden", "-c"]
+    built = subprocess.run([compiler(request.param), *flags, *sources], cwd=folder, capture_output=True)
+    assert built.returncode == 0, built.stderr.decode()
+    return compiler(request.param), folder
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COMPILERS)
-def test_kernels_are_clean_under_the_sanitizers(name: str, tmp_path: Path) -> None:
-    program = tmp_path / "harness"
-    command = [compiler(name), *SANITIZED, "-O2", str(HARNESS), *KERNELS, "-lm", "-o", str(program)]
+def test_kernels_are_clean_under_the_sanitizers(sanitized: tuple[str, Path], tmp_path: Path) -> None:
+    (name, folder), program = sanitized, tmp_path / "harness"
+    objects = [str(folder / f"{Path(source).stem}.o") for source in (HARNESS, *KERNELS)]
+    command = [name, "-fsanitize=address,undefined", *objects, "-lm", "-o", str(program)]
     built = subprocess.run(command, capture_output=True, text=True)
     if "asan" in built.stderr and "cannot" in built.stderr:
         pytest.skip(f"{name} has no sanitizers here: {built.stderr.splitlines()[0]}")
@@ -95,14 +109,15 @@ def runtime_library(gcc: str, name: str) -> str:
 
 
 @pytest.mark.slow
-def test_operators_are_clean_under_the_sanitizers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sanitized", ["gcc"], indirect=True)
+def test_operators_are_clean_under_the_sanitizers(sanitized: tuple[str, Path], tmp_path: Path) -> None:
     """The tests that run the kernels in sessions once more, with a library that the sanitizers watch."""
-    gcc, library = compiler("gcc"), tmp_path / "fastcam_ops.so"
+    (gcc, folder), library = sanitized, tmp_path / "fastcam_ops.so"
     # The sanitizers must be loaded before Python, and so must the C++ library whose exceptions they watch.
     preloaded = [runtime_library(gcc, name) for name in ("libasan.so", "libubsan.so", "libstdc++.so")]
-    sources = map(str, sorted(NATIVE.glob("*.c")))
-    command = [gcc, *SANITIZED, "-O1", "-shared", "-fPIC", "-fvisibility=hidden", *sources, "-lm"]
-    built = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True)
+    objects = [str(folder / f"{source.stem}.o") for source in sorted(NATIVE.glob("*.c"))]
+    command = [gcc, "-fsanitize=address,undefined", "-shared", *objects, "-lm", "-o", str(library)]
+    built = subprocess.run(command, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     options = "detect_leaks=0:allocator_may_return_null=1"  # a tensor may be refused for want of memory
     tests = [
