@@ -37,7 +37,7 @@ class TestMistakes:
             (["--threads", "0"], "0 threads"),
             (["--fps", "-1"], "-1"),
             (["--token-file", "nowhere"], "--token-file nowhere: No such file or directory"),
-            (["--token-file", "/dev/null"], "--token-file /dev/null: its first line is empty"),
+            (["--token-file", "/dev/null"], "--token-file /dev/null: a device, not a file"),
             (["--token", "a", "--token-file", "b"], "--token and --token-file exclude each other"),
             (["--cert", "a.crt"], "--cert and --key belong together"),
         ],
