@@ -227,7 +227,8 @@ def _dense(seen: _Seen) -> Head | None:
     more = rows.width - first - classes
     coding = box_coding(rows.values[:, :4], grids)
     if not coding.decode:
-        _refuse_unless_offsets(rows, grids)
+        alone = sum(other.count == rows.count for other in seen.rows) == 1
+        _refuse_unless_offsets(rows, grids, alone=alone)
     parts = f"{rows.width} values = box, {'objectness, ' if has_objectness else ''}{count_classes(classes)}"
     if rows.layout == "columns" and more == 1:
         parts += ", the angle of a turned box, which is drawn upright"
@@ -242,15 +243,18 @@ def _dense(seen: _Seen) -> Head | None:
     )  # fmt: skip
 
 
-def _refuse_unless_offsets(rows: Rows, grids: Sequence[Grid]) -> None:
-    """Boxes that are not decoded are taken for YOLOX's only where nothing speaks against it."""
+def _refuse_unless_offsets(rows: Rows, grids: Sequence[Grid], *, alone: bool) -> None:
+    """Boxes that are not decoded are taken for YOLOX's only where nothing speaks against it.
+
+    `alone`: no other output has a row for each of them. If one has, it holds the scores, as BlazeFace's does.
+    """
     anchors = max(grid.per_cell for grid in grids)
-    if anchors > 1:
+    if anchors > 1 and alone:
         raise NoHeadError(
             f"the boxes of '{rows.name}' are not decoded and have {anchors} anchors in each cell: "
             'name them with --head \'{"decode": "anchors", "anchors": [[w,h,…], …]}\''
         )
-    if are_probabilities(rows.values[:, :4]):  # offsets and logarithms of sizes have any sign
+    if not alone or are_probabilities(rows.values[:, :4]):  # offsets and logarithms of sizes have any sign
         raise NoHeadError(
             f"the {rows.width} values in each row of '{rows.name}' are of no known head; if you know it, say "
             '--head \'{"decode": …, "box_at": …, "score_at": …, "classes": …}\' (docs/detectors.md)'

@@ -13,7 +13,7 @@ from fastcam_export import GraftError, graft
 from fastcam_export.detect.recognise import NoHeadError, recognise
 from fastcam_runtime import Explainer
 from fastcam_runtime.detect.decode import find_candidates
-from fastcam_runtime.detect.head import Head
+from fastcam_runtime.detect.head import Grid, Head
 from support.tiny_detector import CLASSES, SIZE, TinyDetector
 from torch import Tensor, nn
 
@@ -127,6 +127,17 @@ def test_values_that_are_no_offsets_are_not_taken_for_yolox() -> None:
     rows = np.random.default_rng(4).random((22 * 22 + 11 * 11, 95)).astype(np.float32)
     with pytest.raises(NoHeadError, match=r"the 95 values in each row of 'out' are of no known head.*--head"):
         recognise({"out": rows}, (352, 352))
+
+
+def test_boxes_with_points_and_scores_apart_are_not_taken_for_anchors_of_yolo() -> None:
+    """BlazeFace: boxes and points of 896 anchors, their scores in another output."""
+    random = np.random.default_rng(5)
+    outputs = {
+        "boxes": random.standard_normal((896, 16)).astype(np.float32),
+        "scores": random.standard_normal((896, 1)).astype(np.float32),
+    }
+    with pytest.raises(NoHeadError, match=r"the 16 values in each row of 'boxes' are of no known head"):
+        recognise(outputs, (128, 128), parts=lambda rows: (Grid(16, 16, 8, 2), Grid(8, 8, 16, 6)))
 
 
 def test_keypoints_behind_raw_grids_are_no_classes() -> None:
