@@ -84,17 +84,27 @@ export class Explainer {
   }
 
   /**
+   * The name in the file of a map: `saliency_cam`, or its short form `cam`.
+   * @param {string} name
+   */
+  outputName(name) {
+    const found = this.outputs.find((known) => known === name || known === `saliency_${name}`);
+    if (!found) throw new Error(`no map “${name}”; there are: ${this.outputs.join(", ") || "none"}`);
+    return found;
+  }
+
+  /**
    * @param {Pixels} picture RGBA.
    * @param {{
    *   class?: string | number | null, outputs?: string[], threshold?: {score?: number, iou?: number},
-   * }} options `class`: the class to explain, by default the best one; `outputs`: names of maps to read back, by
-   *   default all of the file; `threshold`: which detections of a detector to keep.
+   * }} options `class`: the class to explain, by default the best one; `outputs`: maps to read back, as `saliency_cam` or
+   *   `cam`, by default all of the file; `threshold`: which detections of a detector to keep.
    * @returns {Promise<Explanation>}
    */
   async explain(picture, options = {}) {
     const started = performance.now();
     const chosen = options.class === undefined || options.class === null ? null : this.classIndex(options.class);
-    const wanted = options.outputs ?? this.outputs;
+    const wanted = options.outputs?.map((name) => this.outputName(name)) ?? this.outputs;
     const { tensor, dims, geometry } = this.preprocessor.run(picture);
     const prepared = performance.now();
     const results = await this.run(tensor, dims, chosen, wanted);

@@ -128,6 +128,7 @@ export class Model {
 
 /**
  * A model that is ready for pictures.
+ * `source`: the file's address, in node also its path, or its bytes;
  * `ort`: onnxruntime-web, by default the copy that `fastcam web` puts beside this file;
  * `session`: options for its session.
  */

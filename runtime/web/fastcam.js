@@ -26,7 +26,7 @@ const painter = new Painter();
 
 /**
  * A model that is ready for pictures.
- * @param {string | URL | ArrayBuffer | Uint8Array} source The file's address, or its bytes.
+ * @param {string | URL | ArrayBuffer | Uint8Array} source The file's address, in node also its path, or its bytes.
  * @param {{ort?: any, session?: Record<string, unknown>}} options `ort`: onnxruntime-web, by default the copy
  *   that `fastcam web` puts beside this file; `session`: options for its session.
  */
@@ -82,7 +82,9 @@ export function draw(canvas, result, options = {}) {
 
 async function siteRuntime() {
   const folder = new URL("./ort/", import.meta.url).href;
-  const ort = await import(/* @vite-ignore */ /* webpackIgnore: true */ `${folder}ort.wasm.min.mjs`);
+  const ort = await import(/* @vite-ignore */ /* webpackIgnore: true */ `${folder}ort.wasm.min.mjs`).catch(() => {
+    throw new Error(`no onnxruntime in ${folder}; give it: load(source, { ort }) with ort from "onnxruntime-web"`);
+  });
   ort.env.wasm.wasmPaths = folder;
   return ort;
 }
@@ -91,6 +93,11 @@ async function siteRuntime() {
 async function bytesOf(source) {
   if (source instanceof Uint8Array) return source;
   if (source instanceof ArrayBuffer) return new Uint8Array(source);
+  const isPath = typeof source === "string" && !/^[a-z][a-z0-9+.-]+:/i.test(source);
+  const process = /** @type {any} */ (globalThis).process;
+  if (process?.versions?.node && (isPath || new URL(source).protocol === "file:")) {
+    return new Uint8Array(await process.getBuiltinModule("node:fs/promises").readFile(source));
+  }
   const answer = await fetch(source);
   if (!answer.ok) throw new Error(`${source}: ${answer.status} ${answer.statusText}`);
   return new Uint8Array(await answer.arrayBuffer());

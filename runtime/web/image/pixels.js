@@ -15,6 +15,9 @@ export class PixelReader {
    * @returns {Pixels}
    */
   read(source) {
+    if (typeof source !== "object" || source === null) {
+      throw new Error(`a picture is {data, width, height} or something to draw, not a ${typeof source}`);
+    }
     if ("data" in source) return check(source);
     const any = /** @type {any} */ (source);
     const width = any.videoWidth ?? any.naturalWidth ?? any.width, height = any.videoHeight ?? any.naturalHeight ?? any.height;

@@ -177,6 +177,36 @@ def test_damaged_file_is_refused(content: bytes, tmp_path: Path) -> None:
     assert run_node(body, path=str(tmp_path / "model")).startswith("not an ONNX model")
 
 
+@pytest.mark.slow
+def test_node_opens_a_path_and_takes_short_names(tmp_path: Path) -> None:
+    path = save_graft(tmp_path / "model.onnx")
+    body = """
+    const ort = await import("file://" + given.ort + "/ort.wasm.min.mjs");
+    ort.env.wasm.numThreads = 1;
+    const { load } = await web("fastcam.js");
+    const said = (promise) => promise.then(() => "done", (error) => error.message);
+    const model = await load(given.model, { ort });
+    const other = await load(new URL("file://" + given.model), { ort });
+    const picture = { data: new Uint8Array(4 * 48 * 32).map((_, i) => i % 251), width: 48, height: 32 };
+    const { maps } = await model.explain(picture, { outputs: ["cam", "map"] });
+    return {
+      maps: Object.keys(maps), labels: other.labels,
+      refused: [
+        await said(model.explain(picture, { outputs: ["kam"] })), await said(model.explain("photo.jpg")),
+        await said(load(given.model)), await said(load("nothere.onnx", { ort })),
+      ],
+    };
+    """
+    found = run_node(body, ort=str(ort_web()), model=str(path))
+    assert found["maps"] == ["saliency_cam", "saliency_map"]
+    assert found["labels"] == ["red", "green", "blue"]
+    no_map, no_picture, no_runtime, no_file = found["refused"]
+    assert no_map.startswith("no map “kam”; there are: saliency_map, ")
+    assert no_picture.endswith("not a string")
+    assert 'with ort from "onnxruntime-web"' in no_runtime
+    assert "nothere.onnx" in no_file
+
+
 EXPLAIN = """
 const ort = await import("file://" + given.ort + "/ort.wasm.min.mjs");
 ort.env.wasm.numThreads = 1;
