@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..classes import Prediction
-from ..detect.detections import map_shares
+from ..detect.detections import Detection, map_shares
 from ..errors import SinkError
 from ..explanation import DETECT, Explanation
 from ..image import Array, Image
@@ -96,8 +96,8 @@ def check_lines_path(path: Path) -> None:
 def describe_frame(status: Status) -> dict[str, Any]:
     """The description of one frame, in JSON types.
 
-    `class`, `label` and `score` are of the class with the highest score; `explained` is there if a class was
-    chosen. `regions` is null if the view shows no single map.
+    `class`, `label` and `score` are of the class with the highest score; `explained` is there if a class or
+    a box was chosen. `regions` is null if the view shows no single map.
     """
     best = status.prediction
     return {
@@ -107,13 +107,18 @@ def describe_frame(status: Status) -> dict[str, Any]:
         "class": best.index if best else None,
         "label": best.label if best else None,
         "score": finite(best.score) if best else None,
-        **({"explained": status.label} if status.class_choice is not None else {}),
+        **({"explained": status.label} if status.class_choice is not None or _chosen(status) else {}),
         "top": describe_classes(status.top),
         "regions": describe_regions(status),
         **describe_detections(status),
         "latency_ms": {stage: finite(milliseconds) for stage, milliseconds in status.latency.items()},
         **({"cold": True} if status.cold else {}),
     }
+
+
+def _chosen(status: Status) -> Detection | None:
+    """The detection that the maps are of, if one was chosen."""
+    return None if status.explanation is None else status.explanation.chosen
 
 
 def describe_classes(top: tuple[Prediction, ...]) -> list[dict[str, Any]]:
@@ -152,6 +157,7 @@ def describe_detections(status: Status) -> dict[str, Any]:
                 "score": finite(each.score),
                 "row": each.row,
                 "energy": finite(share),
+                **({"explained": True} if each == explanation.chosen else {}),
             }
             for each, share in zip(found, shares, strict=True)
         ]
