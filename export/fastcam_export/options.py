@@ -11,7 +11,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from fastcam_runtime.contract import CLASS_OUTPUTS, OUTPUTS, RESIZE, Preprocess, output_names
+from fastcam_runtime.contract import CLASS_OUTPUTS, OUTPUTS, RESIZE, Preprocess, words_of
 from fastcam_runtime.errors import closest
 
 from .choices import (
@@ -38,8 +38,6 @@ COMBINED_OUTPUTS = ("saliency_map", "fastcam", "nonclass")
 """Outputs that read the combined map."""
 SCALE_OUTPUTS = (*COMBINED_OUTPUTS, "scales", "lovi")
 """Outputs that read the scales' maps."""
-_WORDS = {name: word for word in OUTPUTS for name in output_names((word,), scales=0)}
-"""From the name of an output in the file to its name in `OUTPUTS`."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +185,7 @@ def _split(given: Any) -> tuple[Any, ...]:
 def _outputs(given: Any) -> tuple[str, ...]:
     if given == "all":
         return OUTPUTS
-    words = tuple(_WORDS.get(name, name) for name in _split(given))
+    words = words_of(_split(given))
     if not words:
         raise GraftError(f"no outputs requested: name some of {', '.join(OUTPUTS)}")
     for word in words:

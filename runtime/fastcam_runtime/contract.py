@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,19 @@ def output_names(outputs: tuple[str, ...], scales: int) -> tuple[str, ...]:
         else:
             names.append(MAP if word == "saliency_map" else f"saliency_{word}")
     return tuple(names)
+
+
+_WORDS = {"map": "saliency_map"} | {n: word for word in OUTPUTS for n in output_names((word,), scales=0)}
+
+
+def words_of(outputs: Iterable[str]) -> tuple[str, ...]:
+    """Requested outputs as names of `OUTPUTS`, each once; unknown names stay as they are.
+
+    Args:
+        outputs: Names of `OUTPUTS` or names in the file (`saliency_cam`): a list, or a text with commas.
+    """
+    names = [name.strip() for name in outputs.split(",")] if isinstance(outputs, str) else outputs
+    return tuple(dict.fromkeys(_WORDS.get(name, name) for name in names))
 
 
 PLACEMENTS = ("centre", "corner")

@@ -38,7 +38,7 @@ class Explainer:
         path: A file made by `fastcam export` (.onnx, or .ort converted from it).
         threads: Threads for one frame; by default the physical cores, four at most.
         provider: `auto`, `cpu`, `cuda`…: see `fastcam_runtime.model.providers`.
-        outputs: Names of `contract.OUTPUTS`; only these maps are computed. None: all that the file has.
+        outputs: Only these maps are computed: `["saliency_map", "cam"]`. None: all that the file has.
         compiled: Use the compiled kernels if they were built.
         threshold: Which detections of a detector to keep.
         cache: Keep the file as prepared for this device, for the next start; see `prepared.cache`.
@@ -86,7 +86,7 @@ class Explainer:
         head = self.metadata.detector
         answers = (self.metadata.scores, *(head.outputs if head is not None else ()))
         self._answers = tuple(dict.fromkeys(answers))
-        self.outputs = model.words if outputs is None else tuple(outputs)
+        self.outputs = model.words if outputs is None else contract.words_of(outputs)
         session = model.session(self.outputs)
         image = model.image_input(session)
         self._batch: int | None = next((n for n in image.shape[:1] if isinstance(n, int)), None)
@@ -108,6 +108,11 @@ class Explainer:
         count = class_count(shape) if head is None else head.classes
         if count is not None:
             self._find_class.set_count(count)
+
+    def __repr__(self) -> str:
+        size = self.metadata.image
+        maps = ", ".join(self.outputs) or "no maps"
+        return f"<Explainer: {self.model.path}; {size.height}×{size.width}; {maps}>"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -140,14 +145,14 @@ class Explainer:
             frame: As in a plain call, or the result of `preprocess`.
             classes: Indices, labels or unique parts of labels, or one of them; None for the class with the
                 highest score.
-            outputs: Names of `contract.OUTPUTS` for this frame only, `()` for none. Each new combination
-                opens another session; the last few are kept.
+            outputs: The maps for this frame only, `()` for none. Each new combination opens another
+                session; the last few are kept.
 
         Raises:
             ClassError: No such class; nothing was run.
             ModelError: Classes were requested, but the file has no class maps.
         """
-        wanted = self.outputs if outputs is None else tuple(outputs)
+        wanted = self.outputs if outputs is None else contract.words_of(outputs)
         if isinstance(classes, int | np.integer | str):
             classes = [classes]
         indices = None if classes is None else [self.class_index(choice) for choice in classes]
@@ -189,7 +194,7 @@ class Explainer:
                 f"{self.model.path} has a fixed batch of {self._batch}, not {len(frames)}: call it once per "
                 "frame, or export it with a free batch"
             )
-        wanted = self.outputs if outputs is None else tuple(outputs)
+        wanted = self.outputs if outputs is None else contract.words_of(outputs)
         indices = [
             None if choice is None else self.class_index(choice)
             for choice in one_for_each(classes, len(frames))
@@ -217,12 +222,7 @@ class Explainer:
             ModelError: The file has no class maps.
         """
         if not self.model.has_class_maps:
-            wanted = (*self.model.words, "cam", "fastcam")
-            outputs = ",".join(word for word in contract.OUTPUTS if word in wanted)
-            raise ModelError(
-                f"no class can be chosen: {self.model.path} has no class maps; export it again with "
-                f"--outputs {outputs}"
-            )
+            raise ModelError(f"no class can be chosen: {self.model.lacks('class maps', 'cam', 'fastcam')}")
         return self._find_class(choice)
 
     def _run(

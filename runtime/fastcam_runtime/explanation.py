@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -27,7 +28,7 @@ _PREFIX = "saliency_"
 """The common prefix of the contract's names."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Explanation:
     """The result for one frame: scores, class and maps.
 
@@ -58,7 +59,7 @@ class Explanation:
     """What a detector found, best first; empty for any other network."""
     chosen: Detection | None = None
     """The detection that the maps are of, if one was chosen; see `explain_box`."""
-    frame: Image | None = field(default=None, compare=False)
+    frame: Image | None = None
     """The frame itself, for the picture in a notebook; None where it was given as an `InputTensor`."""
 
     def __repr__(self) -> str:
@@ -67,6 +68,10 @@ class Explanation:
         maps = ", ".join(self.maps) or "no maps"
         milliseconds = sum(self.timings.values())
         return f"<Explanation: {f'{said}; ' if said else ''}{maps}; {milliseconds:.1f} ms>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For `pickle` and `copy`: a read-only view of a dictionary has neither."""
+        return {**vars(self), "timings": dict(self.timings)}
 
     def _repr_png_(self) -> bytes | None:
         """The map over the frame as a PNG file, which notebooks show; None without maps."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 
 import cv2
@@ -46,6 +48,35 @@ def test_a_map_that_is_not_there_names_those_that_are() -> None:
         maps["saliency_mop"]
     with pytest.raises(FastcamError, match="there are: none"):
         Maps({})["cam"]
+
+
+@pytest.mark.parametrize(
+    "names", ["cam", "saliency_map, saliency_cam", ["map", "saliency_cam", "cam"], ["saliency_scale_1"]]
+)
+def test_outputs_take_the_names_that_maps_take(free: Explainer, names: str | list[str]) -> None:
+    if names == ["saliency_scale_1"]:
+        with pytest.raises(ModelError, match="no output 'saliency_scale_1'; one of saliency_map, scales"):
+            free.explain(picture(0), outputs=names)
+        return
+    found = [free.explain(picture(0), outputs=names)[0], free.batch([picture(0)], outputs=names)[0]]
+    wanted = {contract.CAM} if names == "cam" else {contract.MAP, contract.CAM}
+    assert [set(each.maps) for each in found] == [wanted, wanted]
+    assert Explainer.of(free.model, names).outputs == contract.words_of(names)
+
+
+def test_the_explainer_names_its_file_and_maps(free: Explainer) -> None:
+    line = repr(Explainer.of(free.model, ["saliency_map", "saliency_cam"]))
+    assert line == f"<Explainer: {free.model.path}; 32×48; saliency_map, cam>"
+
+
+def test_explanations_can_be_compared_pickled_and_copied(free: Explainer) -> None:
+    first, second = free.batch([picture(0), picture(0)])
+    assert first == first
+    assert first != second
+    assert len({first, second}) == 2
+    for again in (pickle.loads(pickle.dumps(first)), copy.deepcopy(first)):
+        assert repr(again) == repr(first)
+        np.testing.assert_array_equal(again.maps["cam"], first.maps["cam"])
 
 
 def test_the_line_is_short_and_tells_the_answer(free: Explainer) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from .. import contract
 from ..errors import FastcamError
 from ..explainer import Explainer
-from ..explanation import Explanation, InputTensor
+from ..explanation import Explanation, InputTensor, Maps
 from ..image import Array, Geometry, Image
 from .detections import Detection
 
@@ -53,7 +53,7 @@ def explain_box(
     if chosen is None:
         return first
     result = first
-    words = explainer.outputs if outputs is None else outputs
+    words = explainer.outputs if outputs is None else contract.words_of(outputs)
     if not set(contract.CLASS_OUTPUTS).isdisjoint(words):
         if explainer.model.class_input(explainer.model.session(words)).box:
             result = explainer.explain(replace(tensor, row=chosen.row), chosen.index, outputs)[0]
@@ -67,14 +67,14 @@ def explain_box(
     return replace(result, index=chosen.index, label=chosen.label, score=chosen.score, chosen=chosen)
 
 
-def _cut_maps(explanation: Explanation, chosen: Detection) -> MappingProxyType[str, Array]:
+def _cut_maps(explanation: Explanation, chosen: Detection) -> Maps:
     """The maps, those that show where a class is cut to the box."""
     of_class = (contract.CAM, contract.FASTCAM)
     cut = {
         name: cut_to_box(array, explanation.geometry, chosen) if name in of_class else array
         for name, array in explanation.maps.items()
     }
-    return MappingProxyType(cut)
+    return Maps(cut)
 
 
 def cut_to_box(saliency: Array, geometry: Geometry, found: Detection) -> Array:

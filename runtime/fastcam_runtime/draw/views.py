@@ -67,7 +67,9 @@ def output_of(view: str, model: Model, *, of_class: bool = False) -> str:
         if word in model.words:
             return word
     views = ", ".join(available_views(model)) or "none"
-    raise FastcamError(f"the view {view!r} cannot be shown (possible: {views}): {model.lacks(words[0])}")
+    raise FastcamError(
+        f"the view {view!r} cannot be shown (possible: {views}): {model.lacks(words[0], words[0])}"
+    )
 
 
 def frame_point(

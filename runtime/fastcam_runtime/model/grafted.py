@@ -116,17 +116,17 @@ class Model:
         names: list[str] = []
         for word in words:
             if word not in self._names:
-                raise ModelError(self.lacks(word))
+                if word not in contract.OUTPUTS:
+                    raise ModelError(f"no output {word!r}; one of {', '.join(contract.OUTPUTS)}")
+                raise ModelError(self.lacks(word, word))
             names += self._names[word]
         return names
 
-    def lacks(self, word: str) -> str:
-        """The message for an output that is not in the file."""
-        if word not in contract.OUTPUTS:
-            return f"no output {word!r}; one of {', '.join(contract.OUTPUTS)}"
-        every = ",".join(known for known in contract.OUTPUTS if known in (*self.words, word))
+    def lacks(self, what: str, *words: str) -> str:
+        """The message for something that is not in the file, with the option that adds `words`."""
+        every = ",".join(known for known in contract.OUTPUTS if known in (*self.words, *words))
         has = ", ".join(self.words) or "none"
-        return f"{self.path} has no {word} (it has {has}); export it again with --outputs {every}"
+        return f"{self.path} has no {what} (it has {has}); export it again with --outputs {every}"
 
     def session(self, words: Sequence[str]) -> ort.InferenceSession:
         """A session that computes the maps of `words`, and no others if the file can be pruned.

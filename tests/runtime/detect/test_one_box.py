@@ -15,6 +15,8 @@ from fastcam_runtime.draw.views import frame_point
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.image import Geometry
 from fastcam_runtime.live.controls import ControlError, Controls
+from fastcam_runtime.sinks.base import Status
+from fastcam_runtime.sinks.json_lines import describe_frame
 
 
 def found(*box: float, index: int = 0, score: float = 0.9, row: int = 0) -> Detection:
@@ -156,6 +158,10 @@ def test_each_box_has_its_own_map(cam: str | None, tmp_path: Path) -> None:
         assert explained.label == label
         assert explained.chosen is not None
         assert explained.chosen.contains(x, y)
+        assert explained.maps["cam"] is explained.maps["saliency_cam"]
+        line = describe_frame(Status(0, label, top=explained.top(), explanation=explained))
+        assert line["explained"] == label
+        assert [found["label"] for found in line["detections"] if found.get("explained")] == [label]
         peak = np.unravel_index(explained.maps["saliency_cam"].argmax(), (SIZE, SIZE))
         assert abs(peak[0] - y) <= 16
         assert abs(peak[1] - x) <= 16
