@@ -25,10 +25,16 @@ def random(picture: Picture, seed: int) -> Map:
 
 
 def blobs(picture: Picture, seed: int) -> Map:
-    """Random blobs: noise that is as smooth as a map of a network."""
+    """Random blobs: noise that is as smooth as a map of a network, and its maximum is anywhere alike.
+
+    The noise goes on at the opposite border. If borders reflected it, it would be strongest at them.
+    """
     height, width = picture.shape[:2]
+    sigma = BLOB_SIGMA * min(height, width)
+    rim = int(np.ceil(3 * sigma))
     noise = np.random.default_rng([seed, 1]).standard_normal((height, width)).astype(np.float32)
-    return unit(_blur(noise, BLOB_SIGMA))
+    blurred = cv2.GaussianBlur(np.pad(noise, rim, mode="wrap"), (0, 0), sigma)
+    return unit(np.asarray(blurred[rim : rim + height, rim : rim + width], np.float32))
 
 
 def centre(picture: Picture, seed: int) -> Map:

@@ -44,6 +44,16 @@ def test_blobs_are_smooth_and_random_pixels_are_not() -> None:
     assert abs(rank_correlation(rough[:, 1:], rough[:, :-1])) < 0.1
 
 
+def test_blobs_are_alike_everywhere() -> None:
+    shape = (48, 64)
+    maps = [CONTROLS["blobs"](np.zeros((*shape, 3), np.uint8), seed) for seed in range(400)]
+    peaks = np.array([np.unravel_index(each.argmax(), shape) for each in maps]) / shape
+    inside = ((peaks >= 0.25) & (peaks < 0.75)).all(axis=1).mean()
+    assert inside == pytest.approx(0.25, abs=0.08)  # four standard errors; reflected borders gave 0.03
+    spread = np.std(maps, axis=0)
+    assert spread.max() < 1.4 * spread.min()
+
+
 def test_a_gray_picture_has_the_edges_of_the_same_in_colour() -> None:
     assert CONTROLS["Sobel"](_picture(), 0) == pytest.approx(
         CONTROLS["Sobel"](_picture()[..., 0], 0), abs=0.02
