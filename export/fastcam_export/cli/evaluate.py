@@ -20,7 +20,7 @@ from ..evaluate.localisation import Objects
 from ..evaluate.pictures import list_pictures
 from ..evaluate.report import page, table
 from ..evaluate.subject import JUDGED, Subject
-from ..save.interruption import temporary_folder
+from ..save.interruption import keep_results, temporary_folder
 from .arguments import graft_options
 from .progress import Progress
 from .telling import tell_notes, tell_values
@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
                 if not found.pictures:
                     raise
                 found.stopped = True
+                keep_results()
     print(table.text(found))
     if args.json is not None:
         write_json(args.json, found.as_dict())

@@ -23,6 +23,9 @@ class _Moment:
     held = False
     waiting: int | None = None
     folders: ClassVar[set[str]] = set()
+    answered = threading.Event()
+    """Set when a signal has had its effect."""
+    keeping = False
 
 
 @contextlib.contextmanager
@@ -90,6 +93,15 @@ def undisturbed() -> Iterator[None]:
         _stop(number)
 
 
+def keep_results() -> None:
+    """Call it after KeyboardInterrupt, before results so far are printed: that may take its time.
+
+    Another signal, a moment later, ends the process at once.
+    """
+    _Moment.keeping = True
+    _Moment.answered.set()
+
+
 def _remove(folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     _Moment.folders.discard(folder)
@@ -102,14 +114,19 @@ def _in_time() -> Iterator[None]:
     Python runs a handler only when the main thread is back from a library, which may compute for minutes.
     The system writes the number of the signal to a socket at once, and a thread waits there.
     """
-    done = threading.Event()
+    _Moment.answered, _Moment.keeping = threading.Event(), False
     reader, writer = socket.socketpair()
     writer.setblocking(False)
 
     def watch() -> None:
-        number = reader.recv(1)
-        if number and not done.wait(_PATIENCE):
-            end_at_once(128 + number[0])
+        first: float | None = None
+        while number := reader.recv(1):
+            first = first or time.monotonic()
+            late = time.monotonic() > first + _PATIENCE  # `timeout` sends a signal twice
+            if not _Moment.answered.wait(_PATIENCE) or (_Moment.keeping and late):
+                end_at_once(128 + number[0])
+            if not _Moment.keeping:
+                return
 
     before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     thread = threading.Thread(target=watch, name="fastcam signals", daemon=True)
@@ -118,7 +135,7 @@ def _in_time() -> Iterator[None]:
         yield
     finally:
         signal.set_wakeup_fd(before)
-        done.set()
+        _Moment.answered.set()
         writer.close()
         thread.join()
         reader.close()

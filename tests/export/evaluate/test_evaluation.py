@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import time
 from pathlib import Path
 
 import cv2
@@ -17,6 +19,7 @@ from fastcam_export.evaluate.evaluation import Request, begin, evaluate
 from fastcam_export.evaluate.report import page, table
 from fastcam_export.evaluate.results import Evaluation
 from fastcam_export.evaluate.subject import Subject
+from fastcam_export.save import interruption
 from fastcam_runtime.cli.main import main
 from fastcam_runtime.errors import ModelError
 from support.networks import small_cnn
@@ -162,6 +165,31 @@ def test_control_c_prints_what_is_done_so_far(
     assert main(["evaluate", str(path), str(photos), "--json", str(out)]) == 130
     assert "2 of 4 pictures (stopped" in capsys.readouterr().out
     assert json.loads(out.read_text())["stopped"] is True
+
+
+def test_after_control_c_the_table_may_take_its_time(
+    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _save(make_graft(), tmp_path)
+    read, text = evaluation.read_picture, table.text
+    ends: list[int] = []
+
+    def stop_at_the_third(picture: Path) -> object:
+        if picture.stem == "2":
+            signal.raise_signal(signal.SIGINT)
+        return read(picture)
+
+    def slow(found: Evaluation) -> str:
+        time.sleep(5 * interruption._PATIENCE)
+        return text(found)
+
+    monkeypatch.setattr(interruption, "_PATIENCE", 0.1)
+    monkeypatch.setattr(interruption, "end_at_once", ends.append)
+    monkeypatch.setattr(evaluation, "read_picture", stop_at_the_third)
+    monkeypatch.setattr(table, "text", slow)
+    assert main(["evaluate", str(path), str(photos), "--no-sanity"]) == 130
+    assert "2 of 4 pictures (stopped" in capsys.readouterr().out
+    assert ends == []
 
 
 @pytest.mark.parametrize(
