@@ -50,14 +50,15 @@ def _objects(folder: Path) -> str:
         return ""
     metrics = {"pointing": "pointing", "energy": "energy inside", "pixel_auc": "pixel AUC"}
     rows = [
-        [method, *(f"{values[metric]['mean']:.2f}" for metric in metrics)]
+        [method, *(_compared(values[metric], method != "saliency_map") for metric in metrics)]
         for method, values in content["summary"].items()
         if "pointing" in values
     ]
     text = paragraph(
         f"Annotated objects of {content['evaluated']} photos of coco80.zip; any object counts (`fastcam "
         "evaluate models/efficientnet-lite0.onnx coco80/photos --boxes coco80/instances.json --no-sanity`). "
-        "*Pointing*: the share of photos whose brightest pixel is on an object."
+        "*Pointing*: the share of photos whose brightest pixel is on an object. In brackets the 95 % "
+        "interval of the paired difference to `saliency_map`; one that includes 0 shows no difference."
     )
     return f"{text}\n\n{markdown_table(['map', *metrics.values()], rows)}"
 
@@ -73,10 +74,17 @@ def _flicker(folder: Path) -> str:
     frames = next(iter(content["flicker"].values()))["frames"]
     text = paragraph(
         f"Change per frame of cars.mp4, in percent of the map's standard deviation ({frames} frames), and "
-        "the correlation of the smoothed map with the plain one. Smoothing of 0.7 is the default of `fastcam "
-        "run` for videos and cameras."
+        "the correlation of the smoothed map with the plain one (the first command with `--video cars.mp4`). "
+        "Smoothing of 0.7 is the default of `fastcam run` for videos and cameras."
     )
     return f"{text}\n\n{markdown_table(['map', 'plain', 'smoothed 0.7', 'correlation'], rows)}"
+
+
+def _compared(one: dict[str, Any], compared: bool) -> str:
+    """A mean, and the interval of its difference to the reference map."""
+    gap = one["difference"]
+    brackets = f" [{gap['low']:+.2f}, {gap['high']:+.2f}]" if compared else ""
+    return f"{one['mean']:.2f}{brackets}".replace("-", "−")
 
 
 def _mean(one: dict[str, Any] | None) -> str:
