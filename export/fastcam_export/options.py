@@ -110,7 +110,8 @@ class Options:
         if self.target is not None:
             _one_of("target", self.target, tuple(TARGETS))
             object.__setattr__(self, "inline", True)
-            object.__setattr__(self, "class_input", "required")
+            if self.needs_class_maps:
+                object.__setattr__(self, "class_input", "required")
         if self.prepared and self.frame_input is not None:
             raise GraftError(
                 "prepared and frame_input exclude each other: a prepared file is for the runtime"

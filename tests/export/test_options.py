@@ -257,3 +257,8 @@ def test_free_sizes_are_said_in_words(
     code, target = exported(tmp_path, inputs=inputs)
     assert code == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"{target}: {scales}"
+
+
+def test_a_target_complains_of_nothing_that_was_not_asked_for() -> None:
+    assert Options(target="web").notes == ()
+    assert Options(target="web", outputs="cam").class_input == "required"

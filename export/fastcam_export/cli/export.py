@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from fastcam_runtime.contract import TapInfo
+from fastcam_runtime.contract import MAP, TapInfo
 from fastcam_runtime.text import count
 
 from ..api import export
@@ -22,7 +22,8 @@ def run(args: argparse.Namespace) -> None:
     tell_values(exported.metadata, sys.stdout)
     scales = _sizes(exported.metadata.taps)
     prepared = f", prepared for {exported.metadata.prepared}" if args.prepared else ""
-    print(f"{exported}: {scales}, outputs {', '.join(exported.metadata.outputs)}{prepared}")
+    outputs = [*exported.metadata.outputs, *([f"{MAP}_{args.map_output}"] if args.map_output else ())]
+    print(f"{exported}: {scales}, outputs {', '.join(outputs)}{prepared}")
 
 
 def _sizes(taps: Sequence[TapInfo]) -> str:
