@@ -13,8 +13,8 @@ from .reference import Scores
 
 COMMAND = "python -m benchmarks.quality.study --resnet base-0.pt"
 OLD_BLOBS = (
-    "The *blobs* of this page, except in the table of objects, were made before an error was mended: they "
-    "were strongest at the borders, which makes them a weaker control."
+    "*Blobs* were measured again after the first run, because they had been strongest at the borders; those "
+    "of the retraining still are."
 )
 CONTROLS = ("edges × centre", "Sobel", "centre", "blobs", "random")
 DEFAULT_WEIGHTS = "linear"
