@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import onnx_ir as ir
 from fastcam_runtime.contract import DOMAIN
 
 from ..authoring.ops import Ops, Step
 
 
-def outline(op: Ops, name: str, result: ir.Value, output: str, doc: str) -> tuple[Step, list[ir.Value]]:
+def outline(
+    op: Ops, name: str, result: ir.Value, output: str, doc: str, *, first: Sequence[ir.Value] = ()
+) -> tuple[Step, list[ir.Value]]:
     """Make the nodes recorded on `op` the body of the function `fastcam::name`.
 
     Args:
@@ -17,13 +21,15 @@ def outline(op: Ops, name: str, result: ir.Value, output: str, doc: str) -> tupl
         result: The one value to return; nodes that it does not need are left out.
         output: The name of the result.
         doc: One line that says what the function computes.
+        first: Inputs in this order, before any others, also those that the nodes do not read: for functions
+            that a compiled kernel replaces.
 
     Returns:
         The function as a step, and the outer values to call it with.
     """
     body = _needed(op, result)
     inside = {value for node in body for value in node.outputs}
-    inputs: dict[ir.Value, ir.Value] = {}
+    inputs = {value: ir.Value(name=value.name) for value in first}
     for node in body:
         for index, value in enumerate(node.inputs):
             if value is not None and value not in inside:

@@ -75,15 +75,16 @@ def class_channel(opset: int) -> Step:
     return Step(make_function("ClassChannel", opset, ["A", "class"], body, output="channel", doc=doc))
 
 
+def scaled(op: Ops, cam: ir.Value) -> ir.Value:
+    """(cam − min)/(max − min) of each image of a map [N,H,W]; 0 where it is constant."""
+    least = op.reduce("ReduceMin", cam, [1, 2])
+    most = op.reduce("ReduceMax", cam, [1, 2])
+    span = op.Sub(most, least)
+    varies = op.Greater(span, op.Mul(most, ROUNDING))
+    return op.Div(op.Sub(cam, least), op.Where(varies, span, np.float32(np.inf)))
+
+
 def minmax(opset: int) -> Step:
     """Min–max of a non-negative map [N,H,W], per image: 0…1, and 0 everywhere for a constant map."""
-
-    def body(op: Ops, cam: ir.Value) -> ir.Value:
-        least = op.reduce("ReduceMin", cam, [1, 2])
-        most = op.reduce("ReduceMax", cam, [1, 2])
-        span = op.Sub(most, least)
-        varies = op.Greater(span, op.Mul(most, ROUNDING))
-        return op.Div(op.Sub(cam, least), op.Where(varies, span, np.float32(np.inf)))
-
     doc = "(cam − min)/(max − min) per image; 0 where the map is constant."
-    return Step(make_function("MinMax", opset, ["cam"], body, output="normalised", doc=doc))
+    return Step(make_function("MinMax", opset, ["cam"], scaled, output="normalised", doc=doc))

@@ -74,7 +74,13 @@ def box_maps(
         )
         step = class_map(method, branch.opset, epsilon, known)
         maps.append(branch.call(step, features, gradient, name=f"cam/stride_{stride}/map"))
-    return ScoreGrids(maps, [(None, None) if size is not None else (g.height, g.width) for g in head.grids])
+    if size is not None:
+        return ScoreGrids(maps, [(None, None)] * len(maps))
+    flat = [
+        branch.node("Flatten", value, name=f"cam/flat_{number}", axis=1) for number, value in enumerate(maps)
+    ]
+    joined = branch.node("Concat", *flat, name="cam/flat", axis=1) if len(flat) > 1 else flat[0]
+    return ScoreGrids([joined], [(grid.height, grid.width) for grid in head.grids])
 
 
 def _selected_box(

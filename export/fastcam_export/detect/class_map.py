@@ -9,7 +9,7 @@ import onnx_ir as ir
 from ..authoring.branch import Branch
 from ..authoring.map_size import MapSize
 from ..authoring.ops import Ops, Step, make_function
-from ..cam.selection import minmax
+from ..cam.selection import minmax, scaled
 from ..errors import GraftError
 from ..method.bands import Bands
 from ..method.bilinear import Size, interpolate_free, is_static, map_positions, matrix
@@ -47,44 +47,50 @@ def detector_activation(
 
 def enlarged(branch: Branch, grids: ScoreGrids, map_size: MapSize) -> ir.Value:
     """The largest of the maps in each place, at the picture's size, normalised to 0…1."""
-    step = largest(opset=branch.opset, sizes=grids.sizes, size=map_size.size)
+    if is_static(map_size.size, *grids.sizes):
+        step = score_map(opset=branch.opset, sizes=grids.sizes, size=map_size.size)
+        return branch.call(step, *grids.maps, name="cam/map")
+    step = largest_free(opset=branch.opset, count=len(grids.sizes))
     large = branch.call(step, *grids.maps, *map_size.size_input, name="cam/largest")
     return branch.call(minmax(branch.opset), large, name="cam/minmax")
 
 
-def largest(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
-    """The step from maps [N,h,w], one per stride, to the pixelwise maximum of the upsampled maps, [N,H,W].
+def score_map(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
+    """The step from maps one after the other, [N,Σh·w], to the class map [N,H,W], all of fixed sizes.
 
-    If any size is free, the step has one more data input after the maps, `size`: int64 [2], H and W.
-    The maps are upsampled as by `upsample`, but in bands of output rows, as in `combine`.
+    The class map is the pixelwise maximum of the maps, each upsampled as by `upsample`, scaled to 0…1 as by
+    `minmax`. The rows are upsampled in bands, as in `combine`.
     """
-    names = [f"M{k + 1}" for k in range(len(sizes))]
-    doc = "The largest over the strides of the maps, each interpolated bilinearly to one size."
-    if not is_static(size, *sizes):
-
-        def free(op: Ops, *inputs: ir.Value) -> ir.Value:
-            *maps, wanted = inputs
-            return _max(op, [interpolate_free(op, m, wanted) for m in maps])
-
-        inputs = [*names, "size"]
-        return Step(make_function("MaxOverStridesDynamic", opset, inputs, free, output="L", doc=doc))
     constants = map_positions(sizes, size)
     lengths = constants["lengths"].tolist()
     bands = [Bands.of([height], constants["rows"].shape[2]) for height, _ in lengths]
     own_rows = {f"rows{k + 1}": band.rows for k, band in enumerate(bands)}
     constants = {"lengths": constants["lengths"], **own_rows, "columns": constants["columns"]}
 
-    def body(op: Ops, *inputs: ir.Value) -> ir.Value:
-        maps, (lengths, *rows, columns) = inputs[: len(names)], inputs[len(names) :]
+    def body(op: Ops, flat: ir.Value, lengths_input: ir.Value, *inputs: ir.Value) -> ir.Value:
+        *rows, columns = inputs
+        areas = [height * width for height, width in lengths]
         large = []
-        for k, m in enumerate(maps):
-            width = op.Gather(op.Gather(lengths, k), 1)
-            wide = op.MatMul(m, matrix(op, op.Gather(columns, k), width))
+        for k, part in enumerate(op.split(flat, areas, axis=1) if len(areas) > 1 else [flat]):
+            width = op.Gather(op.Gather(lengths_input, k), 1)
+            wide = op.MatMul(op.Reshape(part, [0, *lengths[k]]), matrix(op, op.Gather(columns, k), width))
             large.append(bands[k].product(op, rows[k], wide))
-        return _max(op, large)
+        return scaled(op, _max(op, large))
 
-    function = make_function("MaxOverStrides", opset, [*names, *constants], body, output="L", doc=doc)
-    return Step(function, constants)
+    doc = "The largest over the strides of the maps, each interpolated bilinearly to one size, as 0…1."
+    return Step(make_function("ScoreMap", opset, ["M", *constants], body, output="map", doc=doc), constants)
+
+
+def largest_free(*, opset: int, count: int) -> Step:
+    """The step from maps [N,h,w], one per stride, and `size`, int64 [2], to their maximum [N,H,W]."""
+
+    def body(op: Ops, *inputs: ir.Value) -> ir.Value:
+        *maps, wanted = inputs
+        return _max(op, [interpolate_free(op, m, wanted) for m in maps])
+
+    doc = "The largest over the strides of the maps, each interpolated bilinearly to one size."
+    inputs = [*(f"M{k + 1}" for k in range(count)), "size"]
+    return Step(make_function("MaxOverStridesDynamic", opset, inputs, body, output="L", doc=doc))
 
 
 def _max(op: Ops, maps: Sequence[ir.Value]) -> ir.Value:

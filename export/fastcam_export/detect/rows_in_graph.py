@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import onnx_ir as ir
 from fastcam_runtime.detect.head import Grid, Head
 
@@ -31,8 +32,6 @@ class Part:
     """The scores of some rows, and what is needed to read them."""
 
     scores: Table
-    by_class: Table
-    """The same scores in the order that one class is read from at least cost."""
     objectness: Table | None
     grids: tuple[Grid, ...]
     """The grids of these rows, or all grids of the head."""
@@ -62,7 +61,7 @@ class Part:
 
     def of_class(self, op: Ops, head: Head, chosen: ir.Value, one_picture: bool) -> ir.Value:
         """The scores of the chosen classes, [K,A], before the objectness."""
-        table = self.by_class
+        table = self.scores
         scores, axis = _activated(op, head, table), table.axis
         if table.width == 1:
             # Nothing to pick; copies of the one class if several are wanted. A Gather would go row by row.
@@ -127,8 +126,8 @@ class ScoreTensors:
 
     head: Head
     values: Mapping[str, ir.Value]
-    columns: Mapping[str, ir.Value]
-    """N×V×A, for outputs N×A×V that the network transposes from it."""
+    transposed: frozenset[str]
+    """Outputs N×A×V that the network transposes from N×V×A: `values` has this tensor."""
     size: ir.Value | None
     """Height and width of the picture where they are free, int64 [2]."""
 
@@ -139,26 +138,62 @@ class ScoreTensors:
         parts = []
         for k, name in enumerate(head.scores):
             own = head.grids[k] if several or head.layout == "grid" else None
-            scores = _laid_out(op, head, self.values[name], own)
-            by_class = self._by_class(name, scores)
+            scores = self._table(op, name, own)
             objectness = None
             if head.objectness:
                 there = head.objectness[k]
-                same = there == name
-                rows = scores if same else _laid_out(op, head, self.values[there], own)
-                objectness = self._by_class(there, rows)
-            parts.append(Part(scores, by_class, objectness, head.grids, self.size))
+                objectness = scores if there == name else self._table(op, there, own)
+            parts.append(Part(scores, objectness, head.grids, self.size))
         return parts
 
-    def _by_class(self, name: str, rows: Table) -> Table:
-        return Table(self.columns[name], 1, rows.width) if name in self.columns else rows
+    def _table(self, op: Ops, name: str, grid: Grid | None) -> Table:
+        value = self.values[name]
+        if name not in self.transposed:
+            return _laid_out(op, self.head, value, grid)
+        dims = known_dims(value)
+        return Table(value, 1, dims[1] or 0 if dims else 0)
+
+    def description(self, *, one_picture: bool) -> np.ndarray | None:
+        """The head as int64, for the compiled kernel of `ClassScores`; None if that cannot read it."""
+        head = self.head
+        names = (*head.scores, *head.objectness)
+        widths = {name: self._width(name) for name in names}
+        moved = {name in self.transposed for name in names}
+        thousandths = [round(1000 * power) for power in head.powers]
+        if (
+            head.activation == "softmax"
+            or len(moved) > 1
+            or 0 in widths.values()
+            or [k / 1000 for k in thousandths] != list(head.powers)
+            or (head.layout == "grid" and len(head.scores) != len(head.grids))
+        ):
+            return None
+        layout = ("rows", "columns", "grid").index("columns" if moved == {True} else head.layout)
+        fields = [
+            len(head.scores), head.score_at, head.classes, widths[head.scores[0]],
+            head.objectness_at if head.objectness else -1, widths[names[-1]],
+            layout, int(head.layout == "grid" or head.order == "anchors"), int(one_picture),
+            int(head.activation == "sigmoid"), int(head.objectness_activation == "sigmoid"),
+            thousandths[1], thousandths[0],
+        ]  # fmt: skip
+        grids = [size for grid in head.grids for size in (grid.height, grid.width, grid.per_cell)]
+        return np.array([*fields, *grids], np.int64)
+
+    def _width(self, name: str) -> int:
+        """V, the values of a row; 0 if it is not known."""
+        dims = known_dims(self.values[name]) or ()
+        if self.head.layout == "grid":
+            return (dims[1] or 0) // self.head.grids[0].per_cell if len(dims) == 4 else 0
+        if name in self.transposed or self.head.layout == "columns":
+            return dims[1] or 0 if len(dims) == 3 else 0
+        return dims[-1] or 0 if dims else 0
 
 
 def read_scores(branch: Branch, head: Head, model: ir.Model, size: ir.Value | None) -> ScoreTensors:
     """The tensors that a class map reads, as float32."""
     known = {value.name: value for node in model.graph for value in node.outputs}
     read: dict[str, ir.Value] = {}
-    columns: dict[str, ir.Value] = {}
+    transposed = set()
     for name in dict.fromkeys((*head.scores, *head.objectness)):
         value = known[name]
         plain = value.dtype == ir.DataType.FLOAT and dequantizer(value) is None
@@ -167,8 +202,9 @@ def read_scores(branch: Branch, head: Head, model: ir.Model, size: ir.Value | No
             read[name].shape = value.shape
         before = _before_transpose(value) if plain and head.layout == "rows" else None
         if before is not None:
-            columns[name] = before
-    return ScoreTensors(head, read, columns, size)
+            read[name] = before
+            transposed.add(name)
+    return ScoreTensors(head, read, frozenset(transposed), size)
 
 
 def _before_transpose(value: ir.Value) -> ir.Value | None:

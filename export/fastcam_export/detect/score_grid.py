@@ -19,13 +19,17 @@ from ..errors import GraftError
 from ..method.bilinear import Size
 from .rows_in_graph import Part, ScoreTensors
 
+COMPILED = "ClassScores"
+"""The function that a compiled kernel replaces; one that the kernel cannot compute has another name."""
+
 
 @dataclass(frozen=True)
 class ScoreGrids:
-    """The scores of the selected classes, one map per stride."""
+    """The scores of the selected classes: K classes of one picture, or one class for each of K pictures."""
 
     maps: list[ir.Value]
-    """float32 [K,h,w] each: K classes of one picture, or one class for each of K pictures."""
+    """float32: the maps of all strides one after the other, [K,Σh·w], or one map [K,h,w] per stride where
+    the sizes are free."""
     sizes: list[Size]
 
 
@@ -46,38 +50,62 @@ def score_grids(branch: Branch, source: ScoreTensors, wanted: ir.Value, *, one_p
         raise GraftError(
             f"no class map: the rows of '{head.boxes[0]}' belong to no grid; saliency_map works without it"
         )
+    if source.size is not None:
+        return ScoreGrids(_free_maps(branch, source, wanted, one_picture), [(None, None)] * len(head.grids))
+    op = Ops(branch.opset)
+    parts = source.parts(op)
+    chosen = _select(op, head, parts, wanted, one_picture)
+    scores = [_of_class(op, head, part, chosen, one_picture) for part in parts]
+    cells = _cells(op, head, parts, scores)
+    result = op.Concat(*cells, axis=1) if len(cells) > 1 else op.Identity(cells[0])
+    first = [wanted]
+    description = source.description(one_picture=one_picture)
+    if description is not None:
+        tables = dict.fromkeys(source.values[name] for name in (*head.scores, *head.objectness))
+        first += [*tables, branch.constant("cam/head", description)]
+    doc = "The scores of the wanted class, or of the best detection's class, in all cells of all strides."
+    name = COMPILED if description is not None else f"{COMPILED}Softmax"
+    step, inputs = outline(op, name, result, "scores", doc, first=first)
+    flat = branch.call(step, *inputs, name="cam/scores")
+    return ScoreGrids([flat], [(grid.height, grid.width) for grid in head.grids])
+
+
+def _cells(op: Ops, head: Head, parts: Sequence[Part], scores: Sequence[ir.Value]) -> list[ir.Value]:
+    """The scores of the cells, [K,h·w] for each stride, or [K,Σh·w] if nothing is to be done for it."""
+    if all(grid.per_cell == 1 for grid in head.grids):
+        return list(scores)
+    return [
+        _of_cells(
+            op, head, number, scores[number] if len(scores) > 1 else parts[0].cut(op, scores[0], number)
+        )
+        for number in range(len(head.grids))
+    ]
+
+
+def _free_maps(branch: Branch, source: ScoreTensors, wanted: ir.Value, one_picture: bool) -> list[ir.Value]:
+    """One map per stride, [K,h,w], for a picture of any size."""
+    head = source.head
     op = Ops(branch.opset)
     selected = _select(op, head, source.parts(op), wanted, one_picture)
-    step, inputs = outline(
-        op, "SelectDetectedClass", selected, "class", "The wanted class, or the best detection's."
-    )
+    doc = "The wanted class, or the best detection's."
+    step, inputs = outline(op, "SelectDetectedClass", selected, "class", doc)
     chosen = branch.call(step, *inputs, name="cam/class")
-
-    every = None
-    if len(head.scores) == 1:
-        # All strides at once: picking one value per row costs as much time as copying whole rows.
-        op = Ops(branch.opset)
-        scores = _of_class(op, head, source.parts(op)[0], chosen, one_picture)
-        doc = "The scores of the selected class, of all rows."
-        step, inputs = outline(op, "ClassScores", scores, "scores", doc)
-        every = branch.call(step, *inputs, name="cam/scores")
     maps: list[ir.Value] = []
-    for number in range(len(head.grids)):
+    for number, grid in enumerate(head.grids):
         # One function per stride, each recorded separately: `outline` takes one result.
         op = Ops(branch.opset)
         parts = source.parts(op)
-        part = parts[0] if every is not None else parts[number]
-        if every is not None:
-            scores = part.cut(op, every, number)
-        else:
-            scores = _of_class(op, head, part, chosen, one_picture)
-        grid = _class_grid(op, head, part, scores, number)
-        stride = f"{head.grids[number].stride:g}"
+        part = parts[number if len(parts) > 1 else 0]
+        scores = _of_class(op, head, part, chosen, one_picture)
+        if len(parts) == 1:
+            scores = part.cut(op, scores, number)
+        shape = op.Concat([-1], *part.sides(op, number), axis=0)
+        large = op.Reshape(_of_cells(op, head, number, scores), shape)
+        stride = f"{grid.stride:g}"
         doc = f"The scores of the selected class on the grid of stride {stride}."
-        step, inputs = outline(op, f"ScoreGrid{stride.replace('.', '_')}", grid, "scores", doc)
+        step, inputs = outline(op, f"ScoreGrid{stride.replace('.', '_')}", large, "scores", doc)
         maps.append(branch.call(step, *inputs, name=f"cam/stride_{stride}"))
-    free = source.size is not None
-    return ScoreGrids(maps, [(None, None) if free else (g.height, g.width) for g in head.grids])
+    return maps
 
 
 def _of_class(op: Ops, head: Head, part: Part, chosen: ir.Value, one_picture: bool) -> ir.Value:
@@ -113,14 +141,11 @@ def class_of_row(op: Ops, head: Head, parts: Sequence[Part], row: ir.Value) -> i
     return op.Squeeze(op.GatherElements(classes, row, axis=1), [1])
 
 
-def _class_grid(op: Ops, head: Head, part: Part, scores: ir.Value, number: int) -> ir.Value:
-    """The scores [K,A] of the rows of one grid in its cells, [K,h,w]."""
-    height, width = part.sides(op, number)
+def _of_cells(op: Ops, head: Head, number: int, scores: ir.Value) -> ir.Value:
+    """The largest score of each cell, [K,h·w], of the rows of one grid, [K,A]."""
     per_cell = head.grids[number].per_cell
     if per_cell == 1:
-        return op.Reshape(scores, op.Concat([-1], height, width, axis=0))
+        return scores
     if head.order == "cells":
-        cells = op.Reshape(scores, op.Concat([-1], height, width, [per_cell], axis=0))
-        return op.reduce("ReduceMax", cells, [3], keepdims=False)
-    cells = op.Reshape(scores, op.Concat([-1], [per_cell], height, width, axis=0))
-    return op.reduce("ReduceMax", cells, [1], keepdims=False)
+        return op.reduce("ReduceMax", op.Reshape(scores, [0, -1, per_cell]), [2], keepdims=False)
+    return op.reduce("ReduceMax", op.Reshape(scores, [0, per_cell, -1]), [1], keepdims=False)

@@ -42,6 +42,28 @@ typedef struct {
     const float *row_fraction, *column_fraction;
 } Layer;
 
+/* Values of cells: value v of cell i is data[i * cell_step + v * value_step]. */
+typedef struct {
+    const float *data;
+    size_t cell_step, value_step;
+} Values;
+
+/* Most cells in one call of `class_scores`. */
+enum { CELLS = 512 };
+
+/* A run of cells of a detector's head, one anchor of each. The score is objectness to its power times the class
+ * value to its own, each after a sigmoid where that is set. Without objectness its data is NULL. */
+typedef struct {
+    Values classes, objectness;
+    int sigmoid, objectness_sigmoid;
+    float class_power, objectness_power;
+} Cells;
+
+/* The range of a map: (value − least)·scale is 0…1, up to rounding. */
+typedef struct {
+    float least, most, scale;
+} Range;
+
 /* Rows of a frame, of 3 bytes a pixel, that share one row of levels, and the picture of them. Strides are bytes from
  * row to row. */
 typedef struct {
@@ -59,6 +81,11 @@ typedef void QuantizedKernel(Quantized x, size_t count, float epsilon, float *ou
 typedef void ProductKernel(const float *combined, const float *cam, size_t count, float *out);
 typedef void CombineKernel(const Layer *layers, size_t count, size_t width, size_t first, size_t last, float *scratch,
                            float *out);
+typedef void RangeKernel(const Layer *layers, size_t count, size_t width, size_t first, size_t last, float *scratch,
+                         Range *range);
+typedef void ScoreMapKernel(const Layer *layers, size_t count, size_t width, size_t first, size_t last, float *scratch,
+                            Range range, float *out);
+typedef void ClassScoresKernel(const Cells *x, size_t first, size_t classes, size_t count, float *out);
 typedef void LoviKernel(const Layer *layers, size_t count, size_t width, size_t first, size_t last, float *scratch,
                         uint8_t *out);
 typedef void BlendKernel(Blend b, const uint8_t *levels, size_t width);

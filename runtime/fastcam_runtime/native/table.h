@@ -15,6 +15,7 @@
 #ifdef ARITHMETIC
 #include "blend_rows.h"
 #include "class_maps.h"
+#include "class_scores.h"
 #include "gauss_normalize.h"
 #include "largest.h"
 #include "lovi.h"
@@ -38,6 +39,12 @@ KERNEL(MapKernel, gauss_normalize)
 KERNEL(CombineKernel, combine_rows)
 /* The same rows of the layers' pixelwise maximum, each times its weight. */
 KERNEL(CombineKernel, largest_rows)
+/* Widens the range to include those rows; and the rows scaled to a range. `scratch` holds (2 * layers + 1) * width
+ * floats. */
+KERNEL(RangeKernel, largest_range)
+KERNEL(ScoreMapKernel, score_map_rows)
+/* The scores of `count` ≤ CELLS cells: of the best of the `classes` from `first` on. */
+KERNEL(ClassScoresKernel, class_scores)
 /* The same rows of LOVI, RGB; the layers' weights are 1. `scratch` holds (2 * layers + 3) * width floats. */
 KERNEL(LoviKernel, lovi_rows)
 /* (map − min)/(max − min) of all `count` pixels, which are ≥ 0; 0 where the map is constant. */
@@ -105,8 +112,11 @@ OPERATOR(combine_scales_dynamic, .name = "CombineScalesDynamic")
 /* M [N,h,w], length, rows, columns → [N,H,W]; dynamic: M, size. */
 OPERATOR(upsample, .name = "Upsample")
 OPERATOR(upsample_dynamic, .name = "UpsampleDynamic")
-/* K maps [N,h,w], lengths, K times rows, columns → [N,H,W]; dynamic: K maps, size. */
-OPERATOR(largest, .name = "MaxOverStrides")
+/* Classes [K], the scores of a detector's head, its objectness, spec → K maps one after the other, [K,Σh·w]. */
+OPERATOR(class_scores_map, .name = "ClassScores")
+/* Maps one after the other, [N,Σh·w], lengths, rows of each, columns → the largest, scaled to 0…1, [N,H,W]. */
+OPERATOR(score_map, .name = "ScoreMap")
+/* K maps [N,h,w], size → [N,H,W]. */
 OPERATOR(largest_dynamic, .name = "MaxOverStridesDynamic")
 /* K maps [N,h,w], lengths, rows, columns → RGB [N,H,W,3]; dynamic: K maps, size. */
 OPERATOR(lovi, .name = "Lovi", .output = ORT_UINT8)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime as ort
 import pytest
 import torch
 from fastcam_export import GraftError, graft
+from fastcam_runtime import native
 from support.oracle.method import bilinear
 from support.tiny_detector import CLASSES, SIZE, TinyDetector, export_tiny
 
@@ -51,8 +53,11 @@ def oracle(layout: str, image: np.ndarray, wanted: int) -> np.ndarray:
     return (large - large.min()) / (large.max() - large.min())
 
 
-def run(model: object, **feeds: np.ndarray) -> dict[str, np.ndarray]:
-    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])  # type: ignore[attr-defined]
+def run(model: onnx.ModelProto, compiled: bool = False, **feeds: np.ndarray) -> dict[str, np.ndarray]:
+    options = ort.SessionOptions()
+    if compiled and not native.register(options):
+        pytest.skip(native.status())
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, feeds), strict=True))
 
@@ -62,13 +67,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("score_grid")
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["standard", "compiled"])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_layout_agrees_with_the_oracle(layout: str, folder: Path) -> None:
+def test_every_layout_agrees_with_the_oracle(layout: str, compiled: bool, folder: Path) -> None:
     export_tiny(layout, str(folder / "net.onnx"))
     plain = run(export_tiny(layout, str(folder / "net.onnx")), images=(image := picture()))
     grafted = graft(folder / "net.onnx", outputs="saliency_map,cam,fastcam,nonclass", labels=["r", "g", "b"])
     classes = np.array([2, 0, -1, 1, 99], np.int64)
-    found = run(grafted, images=image, saliency_class=classes)
+    found = run(grafted, compiled, images=image, saliency_class=classes)
     for name, values in plain.items():
         np.testing.assert_array_equal(found[name], values)
     for k, wanted in enumerate((2, 0, -1, 1, 2)):
@@ -76,16 +82,18 @@ def test_every_layout_agrees_with_the_oracle(layout: str, folder: Path) -> None:
     fast = found["saliency_map"] * found["saliency_cam"]
     np.testing.assert_allclose(found["saliency_fastcam"], fast, atol=1e-6)
     np.testing.assert_allclose(found["saliency_nonclass"], found["saliency_map"] - fast, atol=1e-6)
-    alone = run(grafted, images=image)
+    alone = run(grafted, compiled, images=image)
     np.testing.assert_allclose(alone["saliency_cam"][0], found["saliency_cam"][2], atol=1e-6)
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["standard", "compiled"])
 @pytest.mark.parametrize("batch", [2, None])
-def test_each_picture_of_a_batch_has_its_class(batch: int | None, folder: Path) -> None:
+def test_each_picture_of_a_batch_has_its_class(batch: int | None, compiled: bool, folder: Path) -> None:
     export_tiny("yolov8", str(folder / "net.onnx"), batch=batch)
     grafted = graft(folder / "net.onnx", outputs="cam", labels=["r", "g", "b"])
     images = picture(3, count=2)
-    found = run(grafted, images=images, saliency_class=np.array([1, -1], np.int64))["saliency_cam"]
+    classes = np.array([1, -1], np.int64)
+    found = run(grafted, compiled, images=images, saliency_class=classes)["saliency_cam"]
     np.testing.assert_allclose(found[0], oracle("yolov8", images[0], 1), atol=2e-5)
     np.testing.assert_allclose(found[1], oracle("yolov8", images[1], -1), atol=2e-5)
 

@@ -196,6 +196,23 @@ static double check_combine(const Kernels *kernels)
     kernels->largest_rows(layers, LAYERS, width, first, height, scratch, out);
     for (size_t i = 0; i < (height - first) * width; i++)
         error = worse(error, out[i] - largest[first * width + i]);
+    /* Of all rows, with a usual number of maps, or so many that they take more than one pass. */
+    size_t maps = below(2) ? LAYERS : 3 + below(2);
+    double low = INFINITY, high = -INFINITY;
+    float *map = floats(height * width), *scaled = floats(height * width);
+    Range range = {INFINITY, -INFINITY, 0};
+    for (size_t k = 0; k < LAYERS; k++)
+        layers[k].weight = 1;
+    kernels->largest_rows(layers, maps, width, 0, height, scratch, map);
+    for (size_t i = 0; i < height * width; i++)
+        low = fmin(low, map[i]), high = fmax(high, map[i]);
+    kernels->largest_range(layers, maps, width, 0, height, scratch, &range);
+    error = worse(error, range.least - low), error = worse(error, range.most - high);
+    range.scale = high > low + 0.01 ? 1 / (range.most - range.least) : 0;
+    kernels->score_map_rows(layers, maps, width, 0, height, scratch, range, scaled);
+    for (size_t i = 0; i < height * width; i++)
+        error = worse(error, range.scale > 0 ? 0.01 * (scaled[i] - (map[i] - low) / (high - low)) : scaled[i]);
+    free(map), free(scaled);
     for (size_t k = 0; k < LAYERS; k++) {
         free((void *)layers[k].pixels);
         free((void *)layers[k].row), free((void *)layers[k].column);
@@ -225,6 +242,35 @@ static double check_class_maps(const Kernels *kernels)
         error = worse(error, (rest[p] - map[p] * (1 - expected)) / scale);
     }
     free(map), free(cam), free(fast), free(rest);
+    return error;
+}
+
+/* The scores of a run of cells, read from tables of exactly the needed size. */
+static double check_class_scores(const Kernels *kernels)
+{
+    size_t count = 1 + below(CELLS), width = 1 + below(30), first = below((unsigned)width);
+    size_t classes = 1 + below((unsigned)(width - first)), apart = below(2), by_rows = below(2);
+    float *table = floats(count * width), *objects = floats(count), *out = floats(count);
+    for (size_t i = 0; i < count * width; i++)
+        table[i] = (float)uniform();
+    for (size_t i = 0; i < count; i++)
+        objects[i] = (float)uniform();
+    Cells x = {.classes = {table, by_rows ? width : 1, by_rows ? 1 : count},
+               .objectness = {apart ? objects : NULL, 1, 1},
+               .sigmoid = (int)below(2),
+               .objectness_sigmoid = (int)below(2),
+               .class_power = below(2) ? 1 : 0.5f,
+               .objectness_power = below(2) ? 1 : 0.7f};
+    kernels->class_scores(&x, first, classes, count, out);
+    double error = 0;
+    for (size_t i = 0; i < count; i++) {
+        double best = 0, there = x.objectness_sigmoid ? 1 / (1 + exp(-objects[i])) : objects[i];
+        for (size_t c = first; c < first + classes; c++)
+            best = fmax(best, table[by_rows ? i * width + c : c * count + i]);
+        best = pow(x.sigmoid ? 1 / (1 + exp(-best)) : best, x.class_power);
+        error = worse(error, out[i] - best * (apart ? pow(there, x.objectness_power) : 1));
+    }
+    free(table), free(objects), free(out);
     return error;
 }
 
@@ -274,6 +320,7 @@ int main(int count, char **arguments)
             gauss = fmax(gauss, check_gauss(tables[t]));
             combine = fmax(combine, check_combine(tables[t]));
             classes = fmax(classes, check_class_maps(tables[t]));
+            classes = fmax(classes, check_class_scores(tables[t]));
         }
         printf("%s %g %g %g %g\n", tables[t]->instructions, smoe, gauss, combine, classes);
     }

@@ -11,7 +11,7 @@ import pytest
 from fastcam_export import graft
 from fastcam_export.authoring.ops import Step
 from fastcam_export.cam import minmax
-from fastcam_export.detect.class_map import largest
+from fastcam_export.detect.class_map import largest_free, score_map
 from fastcam_export.method.bilinear import upsample
 from fastcam_export.method.class_maps import fast_cam, non_class
 from fastcam_export.method.combine import combine
@@ -236,17 +236,48 @@ def test_the_largest_over_strides_for_any_sizes(count: int, tmp_path: Path) -> N
     for size in ((37, 50), (1, 1), (448, 320)):
         rng = np.random.default_rng(count)
         sizes = [(int(h), int(w)) for h, w in rng.integers(1, 40, (count, 2))]
-        maps = [rng.standard_normal((2, *s)).astype(np.float32) for s in sizes]
+        maps = [rng.random((2, *s)).astype(np.float32) for s in sizes]
         expected = np.max([method.bilinear(m, *size) for m in maps], axis=0)
-        fixed = largest(opset=17, sizes=sizes, size=size)
-        free = largest(opset=17, sizes=[(None, None)] * count, size=(None, None))
-        for step, data in ((fixed, maps), (free, [*maps, np.array(size)])):
-            model = step_model(step, *data)
-            for threads in THREADS:
-                found = feed(compiled_session(model, threads), *data)
-                np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
-            inputs = {f"in{k}": array for k, array in enumerate(data)}
-            assert operators_run(model, inputs, tmp_path) == {step.function.name}
+        step, data = largest_free(opset=17, count=count), [*maps, np.array(size)]
+        assert_kernel(step, data, expected, tmp_path)
+        least, most = expected.min((1, 2), keepdims=True), expected.max((1, 2), keepdims=True)
+        expected = (expected - least) / np.where(most > least, most - least, np.inf)
+        step, data = (
+            score_map(opset=17, sizes=sizes, size=size),
+            [np.hstack([m.reshape(2, -1) for m in maps])],
+        )
+        assert_kernel(step, data, expected, tmp_path)
+
+
+def test_a_score_map_of_usual_strides_reaches_0_and_1(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for sizes, size in (
+        ([(52, 36), (26, 18), (13, 9)], (416, 288)),
+        ([(8, 8), (4, 4), (2, 2), (1, 1)], (64, 64)),
+    ):
+        maps = [rng.random((3, *s)).astype(np.float32) ** 8 for s in sizes]
+        for m in maps:
+            m[2] = 0.3  # constant
+        expected = np.max([method.bilinear(m, *size) for m in maps], axis=0)[:2]
+        least, most = expected.min((1, 2), keepdims=True), expected.max((1, 2), keepdims=True)
+        expected = np.concatenate([(expected - least) / (most - least), np.zeros((1, *size))])
+        data = [np.hstack([m.reshape(3, -1) for m in maps])]
+        found = assert_kernel(score_map(opset=17, sizes=sizes, size=size), data, expected, tmp_path)
+        assert found.min() == 0
+        assert found[:2].max((1, 2)).tolist() == [1, 1]
+
+
+def assert_kernel(step: Step, data: list[np.ndarray], expected: np.ndarray, folder: Path) -> np.ndarray:
+    """A kernel gives `expected`, in place of the function's body; the body gives it too."""
+    model = step_model(step, *data)
+    for threads in THREADS:
+        found = feed(compiled_session(model, threads), *data)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
+    inputs = {f"in{k}": array for k, array in enumerate(data)}
+    assert operators_run(model, inputs, folder) == {step.function.name}
+    body = ort.InferenceSession(model, providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(body.run(None, inputs)[0], expected, rtol=0, atol=2e-6)
+    return found
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 5, 7), (3, 40, 41)])
