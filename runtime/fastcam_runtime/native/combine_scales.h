@@ -50,15 +50,19 @@ typedef struct {
 
 enum { PARTS = 5 }; /* parts added in one pass: the usual number of scales */
 
-/* Write the sum of the parts, or add it to `out`. With a constant count the compiler unrolls the inner loop and
- * vectorises the outer one, so every pixel is written once. */
+/* Write the sum of the parts, at least one, or add it to `out`. With a constant count the compiler unrolls the inner
+ * loop and vectorises the outer one, so every pixel is written once. */
 static inline void add_parts(const Part *parts, size_t count, int on_top, size_t width, float *restrict out)
 {
     for (size_t x = 0; x < width; x++) {
-        float sum = on_top ? out[x] : 0;
-        for (size_t k = 0; k < count; k++)
-            sum += parts[k].above * parts[k].upper[x] + parts[k].below * parts[k].lower[x];
-        out[x] = sum;
+        /* One product per statement, so that each becomes a fused multiply-add. */
+        float sum = parts[0].above * parts[0].upper[x];
+        sum += parts[0].below * parts[0].lower[x];
+        for (size_t k = 1; k < count; k++) {
+            sum += parts[k].above * parts[k].upper[x];
+            sum += parts[k].below * parts[k].lower[x];
+        }
+        out[x] = on_top ? out[x] + sum : sum;
     }
 }
 
@@ -82,7 +86,7 @@ static inline Part row_part(const Layer *layer, size_t y, size_t first, size_t w
 {
     size_t top = (size_t)layer->row[y], bottom = top + (layer->height > 1);
     size_t held = y > first ? (size_t)layer->row[y - 1] : layer->height;
-    for (size_t row = top; row <= bottom; row++)
+    for (size_t row = top; top != held && row <= bottom; row++)
         if (row != held && row != held + 1)
             stretch_row(layer, row, width, slots + row % 2 * width);
     float below = layer->weight * layer->row_fraction[y];

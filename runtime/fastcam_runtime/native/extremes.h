@@ -1,11 +1,18 @@
-/* Minimum and maximum, written so that compilers emit one instruction, and of many values. */
+/* Minimum and maximum, written so that compilers emit one instruction, and of many values. x86 has the instruction of
+ * the comparison, ARM that of C's own functions: they differ only if `b` is a NaN. */
 #ifndef FASTCAM_EXTREMES_H
 #define FASTCAM_EXTREMES_H
 
+#include <math.h>
 #include <stddef.h>
 
+#ifdef __aarch64__
+static inline float smaller(float a, float b) { return fminf(a, b); }
+static inline float larger(float a, float b) { return fmaxf(a, b); }
+#else
 static inline float smaller(float a, float b) { return a < b ? a : b; }
 static inline float larger(float a, float b) { return a > b ? a : b; }
+#endif
 
 /* Partial extremes: too many to unroll, so compilers vectorise the loop over them instead. */
 enum { EXTREMES = 32 };

@@ -1,4 +1,5 @@
 /* The CDF of the normal distribution with the map's own mean and standard deviation: ½(1 + erf((s − μ)/(σ√2))). */
+#include "extremes.h"
 #include "kernels.h"
 
 #include <math.h>
@@ -9,8 +10,7 @@ enum { SUMS = 32 };
 /* erf with an error of 4e-7: a rational fit for |x| ≤ 3.9. Beyond, erf is ±1 in float32. */
 static inline float erf_of(float x)
 {
-    x = x > 3.9f ? 3.9f : x;
-    x = x < -3.9f ? -3.9f : x;
+    x = larger(smaller(x, 3.9f), -3.9f);
     float u = x * x;
     float p = 2.011873076e-08f;
     p = p * u - 1.996945454e-06f;
@@ -24,9 +24,7 @@ static inline float erf_of(float x)
     q = q * u + 1.167867074e-01f;
     q = q * u + 5.143211367e-01f;
     q = q * u + 1.0f;
-    float y = x * p / q;
-    y = y > 1 ? 1 : y;
-    return y < -1 ? -1 : y;
+    return larger(smaller(x * p / q, 1), -1);
 }
 
 /* Mean and unbiased variance. The sums are of s − s[0], which avoids cancellation in a map with low contrast:

@@ -34,6 +34,12 @@ static inline Floats mantissas(Floats a)
     const __m256i low = every_int(0x007fffff), one = every_int(0x3f800000);
     return _mm256_castsi256_ps(_mm256_or_si256(_mm256_and_si256(_mm256_castps_si256(a), low), one));
 }
+/* The mantissas of positive numbers; their exponents, biased, are added to `sum`. */
+static inline Floats split_off(Floats a, Ints *sum)
+{
+    *sum = plus(*sum, exponents(a));
+    return mantissas(a);
+}
 static inline int32_t sum_of(Ints a)
 {
     __m128i half = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
@@ -100,9 +106,16 @@ static inline Ints exponents(Floats a)
 }
 static inline Floats mantissas(Floats a)
 {
-    const uint32x4_t low = vdupq_n_u32(0x007fffff), one = vdupq_n_u32(0x3f800000);
-    return (Floats){vreinterpretq_f32_u32(vbslq_u32(low, vreinterpretq_u32_f32(a.low), one)),
-                    vreinterpretq_f32_u32(vbslq_u32(low, vreinterpretq_u32_f32(a.high), one))};
+    const int32x4_t bias = vdupq_n_s32(EXPONENT_BIAS); /* inserted above the lowest 23 bits */
+    return (Floats){vreinterpretq_f32_s32(vsliq_n_s32(vreinterpretq_s32_f32(a.low), bias, 23)),
+                    vreinterpretq_f32_s32(vsliq_n_s32(vreinterpretq_s32_f32(a.high), bias, 23))};
+}
+static inline Floats split_off(Floats a, Ints *sum)
+{
+    *sum = plus(*sum, exponents(a));
+    /* Without this, compilers compute the mantissas first and keep a copy of `a` for the exponents. */
+    __asm__("" : "+w"(a.low), "+w"(a.high), "+w"(sum->low), "+w"(sum->high));
+    return mantissas(a);
 }
 static inline int32_t sum_of(Ints a) { return vaddvq_s32(vaddq_s32(a.low, a.high)); }
 static inline float product_of(Floats a)
@@ -140,6 +153,11 @@ static inline Floats lift(Ints a, Floats epsilon) { EACH(Floats, (float)a.lane[l
 static inline Floats times(Floats a, Floats b) { EACH(Floats, a.lane[l] * b.lane[l]); }
 static inline Ints exponents(Floats a) { EACH(Ints, exponent_of(a.lane[l])); }
 static inline Floats mantissas(Floats a) { EACH(Floats, mantissa_of(a.lane[l])); }
+static inline Floats split_off(Floats a, Ints *sum)
+{
+    *sum = plus(*sum, exponents(a));
+    return mantissas(a);
+}
 static inline int32_t sum_of(Ints a)
 {
     int32_t sum = 0;

@@ -53,15 +53,26 @@ typedef struct {
     int32_t exponent[SMOE_TILE];
 } Columns;
 
-/* Multiply `rows` ≤ ROWS values into each column, or start the columns with them if `first`. With constant
+/* Bring the mantissas of columns start … count − 1 back to [1, 2) and adjust the exponents. */
+static void renormalize(Columns *columns, size_t start, size_t count)
+{
+    for (size_t p = start; p < count; p++) {
+        columns->exponent[p] += exponent_of(columns->mantissa[p]);
+        columns->mantissa[p] = mantissa_of(columns->mantissa[p]);
+    }
+}
+
+#include "smoe_strips.h" /* for ARM, instead of gather() for most columns; it needs the above */
+
+/* Multiply `rows` ≤ ROWS values into columns start … count − 1, or start these with them if `first`. With constant
  * arguments the compiler unrolls the loops over rows and vectorises the loop over columns. */
-INLINED void gather(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
-                    int relu, int first)
+INLINED void gather(Columns *columns, const float *x, size_t stride, size_t rows, size_t start, size_t count,
+                    float epsilon, int relu, int first)
 {
     double *restrict total = columns->total;
     float *restrict mantissa = columns->mantissa;
     int32_t *restrict exponent = columns->exponent;
-    for (size_t p = 0; p < count; p++) {
+    for (size_t p = start; p < count; p++) {
         float y[ROWS] = {1, 1, 1, 1, 1, 1, 1, 1}, term[ROWS] = {0};
         for (size_t r = 0; r < rows; r++)
             term[r] = y[r] = lifted(x[r * stride + p], epsilon, relu);
@@ -76,28 +87,19 @@ INLINED void gather(Columns *columns, const float *x, size_t stride, size_t rows
 }
 
 /* gather() for a number of rows that is not a constant. */
-INLINED void gather_some(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
-                         int relu, int first)
+INLINED void gather_some(Columns *columns, const float *x, size_t stride, size_t rows, size_t start, size_t count,
+                         float epsilon, int relu, int first)
 {
     switch (rows) {
-    case 1: gather(columns, x, stride, 1, count, epsilon, relu, first); break;
-    case 2: gather(columns, x, stride, 2, count, epsilon, relu, first); break;
-    case 3: gather(columns, x, stride, 3, count, epsilon, relu, first); break;
-    case 4: gather(columns, x, stride, 4, count, epsilon, relu, first); break;
-    case 5: gather(columns, x, stride, 5, count, epsilon, relu, first); break;
-    case 6: gather(columns, x, stride, 6, count, epsilon, relu, first); break;
-    case 7: gather(columns, x, stride, 7, count, epsilon, relu, first); break;
-    case 8: gather(columns, x, stride, 8, count, epsilon, relu, first); break;
+    case 1: gather(columns, x, stride, 1, start, count, epsilon, relu, first); break;
+    case 2: gather(columns, x, stride, 2, start, count, epsilon, relu, first); break;
+    case 3: gather(columns, x, stride, 3, start, count, epsilon, relu, first); break;
+    case 4: gather(columns, x, stride, 4, start, count, epsilon, relu, first); break;
+    case 5: gather(columns, x, stride, 5, start, count, epsilon, relu, first); break;
+    case 6: gather(columns, x, stride, 6, start, count, epsilon, relu, first); break;
+    case 7: gather(columns, x, stride, 7, start, count, epsilon, relu, first); break;
+    case 8: gather(columns, x, stride, 8, start, count, epsilon, relu, first); break;
     default: break;
-    }
-}
-
-/* Bring the mantissas back to [1, 2) and adjust the exponents. */
-static void renormalize(Columns *columns, size_t count)
-{
-    for (size_t p = 0; p < count; p++) {
-        columns->exponent[p] += exponent_of(columns->mantissa[p]);
-        columns->mantissa[p] = mantissa_of(columns->mantissa[p]);
     }
 }
 
@@ -105,16 +107,17 @@ static void renormalize(Columns *columns, size_t count)
 INLINED int32_t gather_all(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
                            int relu)
 {
+    const size_t start = gather_strips(columns, x, stride, rows, count, epsilon, relu);
     size_t products = 0;
     for (size_t row = 0; row < rows; row += ROWS) {
         size_t some = rows - row < ROWS ? rows - row : ROWS;
         if (row == 0)
-            gather_some(columns, x, stride, some, count, epsilon, relu, 1);
+            gather_some(columns, x, stride, some, start, count, epsilon, relu, 1);
         else
-            gather_some(columns, x + row * stride, stride, some, count, epsilon, relu, 0);
+            gather_some(columns, x + row * stride, stride, some, start, count, epsilon, relu, 0);
         products += (some + GROUP - 1) / GROUP;
         if ((row + ROWS) % RENORMALIZE_ROWS == 0 && row + ROWS < rows) {
-            renormalize(columns, count);
+            renormalize(columns, start, count);
             products++;
         }
     }

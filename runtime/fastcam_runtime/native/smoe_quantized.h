@@ -37,19 +37,16 @@ INLINED void gather_burst(const uint8_t *const *rows, size_t channels, Quantized
                           int32_t *total, float *mantissa, int32_t *exponent)
 {
     Ints sum = every_int(0), e = every_int(0);
-    Floats m = every_float(1), product[2] = {m, m};
+    Floats m, product[2] = {every_float(1), every_float(1)};
     for (size_t c = 0; c < channels; c++) {
         Ints q = steps_of(rows[c], x, simple);
         Floats y = lift(q, epsilon);
         sum = plus(sum, q);
         product[c / GROUP] = c % GROUP ? times(product[c / GROUP], y) : y;
     }
-    e = exponents(product[0]);
-    m = mantissas(product[0]);
-    if (channels > GROUP) {
-        e = plus(e, exponents(product[1]));
-        m = times(m, mantissas(product[1]));
-    }
+    m = split_off(product[0], &e);
+    if (channels > GROUP)
+        m = times(m, split_off(product[1], &e));
     store_ints(total, first ? sum : plus(load_ints(total), sum));
     store_floats(mantissa, first ? m : times(load_floats(mantissa), m));
     store_ints(exponent, first ? e : plus(load_ints(exponent), e));
@@ -94,7 +91,7 @@ INLINED int32_t gather_quantized(Quantized x, size_t count, float epsilon, int s
             gather_planes(x, c, some, count, epsilon, simple, total, columns);
         products += (some + GROUP - 1) / GROUP;
         if ((c + BURST) % RENORMALIZE_ROWS == 0 && c + BURST < x.channels) {
-            renormalize(columns, count);
+            renormalize(columns, 0, count);
             products++;
         }
     }
@@ -115,12 +112,10 @@ INLINED void gather_pixel(const uint8_t *bytes, Quantized x, Floats epsilon, int
         Ints c = steps_of(bytes + 2 * LANES, x, simple), d = steps_of(bytes + 3 * LANES, x, simple);
         Floats product = times(times(lift(a, epsilon), lift(b, epsilon)), times(lift(c, epsilon), lift(d, epsilon)));
         sum = plus(sum, plus(plus(a, b), plus(c, d)));
-        e = plus(e, exponents(product));
-        m = times(m, mantissas(product));
+        m = times(m, split_off(product, &e));
         bias++;
         if (++waiting == RENORMALIZE_PRODUCTS) {
-            e = plus(e, exponents(m));
-            m = mantissas(m);
+            m = split_off(m, &e);
             bias++;
             waiting = 0;
         }
@@ -129,13 +124,12 @@ INLINED void gather_pixel(const uint8_t *bytes, Quantized x, Floats epsilon, int
         Ints a = steps_of(bytes, x, simple);
         Floats y = lift(a, epsilon);
         sum = plus(sum, a);
-        e = plus(e, exponents(y));
-        m = times(m, mantissas(y));
+        m = times(m, split_off(y, &e));
         bias++;
     }
-    e = plus(e, exponents(m)); /* now each of the eight mantissas is below 2, and so their product fits */
+    m = split_off(m, &e); /* now each of the eight mantissas is below 2, and so their product fits */
     *total = sum_of(sum);
-    *mantissa = product_of(mantissas(m));
+    *mantissa = product_of(m);
     *exponent = sum_of(e) - LANES * (bias + 1) * EXPONENT_BIAS;
 }
 
@@ -163,8 +157,7 @@ INLINED void smoe_of_quantized(Quantized x, size_t count, float epsilon, int pla
                           : gather_pixels(x, count, step_epsilon, 0, total, &columns);
         for (size_t p = 0; p < count; p++)
             columns.total[p] = (double)total[p] + (double)x.channels * (double)step_epsilon;
-        renormalize(&columns, count);
-        finish_columns(&columns, x.channels, bias + EXPONENT_BIAS, count, out);
+        finish_columns(&columns, x.channels, bias, count, out);
     }
     for (size_t p = 0; p < count; p += CHUNK) {
         size_t n = count - p < CHUNK ? count - p : CHUNK;

@@ -22,12 +22,15 @@
 /* Write the results of `count` columns to `out`, and −1 for a column that needs the exact path. */
 static void finish_columns(const Columns *columns, size_t channels, int32_t bias, size_t count, float *out)
 {
-    const double share = 1 / (double)channels;
+    const double share = 1 / (double)channels, offset = 0.5 + (bias + EXPONENT_BIAS) * share;
+    const float part = (float)share;
     for (size_t p = 0; p < count; p++) {
-        double mean = columns->total[p] * share;
-        /* Float precision is enough here: this error is divided by the number of channels, the mean's is not. */
-        double logs = (double)log2_of_mantissa(columns->mantissa[p]) + (double)(columns->exponent[p] - bias);
-        double q = log2_of(mean) - logs * share;
+        double mean = columns->total[p] * share, whole;
+        float mantissa = columns->mantissa[p];
+        /* q = log2 m − mean log2 y: the logarithms of the mantissas in float, the exponents in double. */
+        float fraction = log2_series((float)split_of(mean, &whole));
+        fraction -= part * log2_of_mantissa(mantissa_of(mantissa));
+        double q = whole + offset + (double)fraction - (columns->exponent[p] + exponent_of(mantissa)) * share;
         out[p] = q > NEARLY_EQUAL && columns->total[p] < LARGEST_SUM ? (float)(mean * q) : -1;
     }
 }
@@ -44,6 +47,8 @@ static inline int has_negative(const float *out, size_t count)
 /* Recompute every CHUNK that holds a −1, or all of them, on the exact path. */
 static inline void repair_columns(Activations x, size_t count, float epsilon, int all, float *out)
 {
+    if (!all && !has_negative(out, count))
+        return;
     for (size_t p = 0; p < count; p += CHUNK) {
         size_t n = count - p < CHUNK ? count - p : CHUNK;
         Activations here = from_pixel(x, p);
@@ -59,14 +64,13 @@ INLINED void smoe_fast(Activations x, size_t count, float epsilon, int relu, flo
     int32_t bias = (relu ? gather_rectified : gather_positive)(columns, x, width, epsilon);
     if (x.block > 1) {
         if (x.channels > FOLDABLE * x.block) {
-            renormalize(columns, width);
+            renormalize(columns, 0, width);
             bias += EXPONENT_BIAS;
         }
         columns = fold(columns, &spare, count, x.block);
         bias *= (int32_t)x.block;
     }
-    renormalize(columns, count);
-    finish_columns(columns, x.channels, bias + EXPONENT_BIAS, count, out);
+    finish_columns(columns, x.channels, bias, count, out);
 }
 
 INLINED void smoe_of(Activations x, size_t count, float epsilon, int relu, float *out)
