@@ -67,6 +67,7 @@ FURTHER: Mapping[str, tuple[np.ndarray | None, ...]] = {
     "Gemm": (WEIGHTS.reshape(6, -1)[:, :6].copy(), np.zeros(6, np.float32)),
     "FusedGemm": (WEIGHTS.reshape(6, -1)[:, :6].copy(), np.zeros(6, np.float32)),
     "MatMul": (WEIGHTS.reshape(6, -1)[:, :6].copy(),),
+    "MatMulInteger": (np.round(WEIGHTS.reshape(6, -1)[:, :6] * 20).astype(np.int8),),
     "FusedMatMul": (WEIGHTS.reshape(6, -1)[:, :6].copy(),),
     "Einsum": (WEIGHTS[:, :, 0, 0].copy(),),
     "Add": (np.abs(INPUT),),
@@ -76,7 +77,7 @@ FURTHER: Mapping[str, tuple[np.ndarray | None, ...]] = {
     "BatchNormalization": tuple(np.abs(_RANDOM.standard_normal(4)).astype(np.float32) for _ in range(4)),
 }
 """The inputs after the first one."""
-INTEGER_INPUT = {"DequantizeLinear"}
+INTEGER_INPUT = {"DequantizeLinear", "MatMulInteger"}
 
 
 def run(name: str, x: np.ndarray, **attributes: Any) -> np.ndarray:
@@ -184,7 +185,7 @@ def test_mixing_operators_read_many_elements(row: Operator) -> None:
     element = np.unravel_index(int(np.argmax(whole)), whole.shape)
     for place in np.ndindex(*x.shape):
         changed = x.copy()
-        changed[place] += 50
+        changed[place] += 50 if changed[place] < 0 else -50  # within int8, too
         touched[place] = run(row.name, changed)[element] != whole[element]
     assert touched.sum() > 1
 

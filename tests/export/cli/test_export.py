@@ -248,7 +248,7 @@ def test_a_model_that_does_not_run_saves_nothing(tmp_path: Path, capsys: pytest.
     [
         (["--statistic", "smo"], "no statistic named 'smo'; closest: smoe"),
         (["--normalize", "gaus"], "no normalisation named 'gaus'; closest: gauss"),
-        (["--outputs", "map"], "no output named 'map'"),
+        (["--outputs", "heat"], "no output named 'heat'"),
         (["--weights", "1,2"], "2 weights for 3 scales"),
         (["--weights", "heavy"], "no weights named 'heavy'"),
         (["--epsilon", "0"], "epsilon must be a number between 0 and 1, not 0.0"),

@@ -23,6 +23,7 @@ from fastcam_export.save import interruption
 from fastcam_runtime.cli.main import main
 from fastcam_runtime.errors import ModelError
 from support.networks import small_cnn
+from support.processes import terminal_signals
 from support.tiny_grafts import make_graft
 
 
@@ -187,7 +188,8 @@ def test_after_control_c_the_table_may_take_its_time(
     monkeypatch.setattr(interruption, "end_at_once", ends.append)
     monkeypatch.setattr(evaluation, "read_picture", stop_at_the_third)
     monkeypatch.setattr(table, "text", slow)
-    assert main(["evaluate", str(path), str(photos), "--no-sanity"]) == 130
+    with terminal_signals():
+        assert main(["evaluate", str(path), str(photos), "--no-sanity"]) == 130
     assert "2 of 4 pictures (stopped" in capsys.readouterr().out
     assert ends == []
 
