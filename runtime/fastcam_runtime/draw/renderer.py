@@ -109,8 +109,8 @@ class Renderer:
                 )
             )
         if captioned:
-            milliseconds = explanation.timings["preprocess"] + explanation.timings["inference"]
-            figures = ("" if fps is None else f"{fps:.1f} fps  ") + f"{milliseconds:.1f} ms"
+            # A photo without a rate is mostly the first run of a network: its time would mislead.
+            figures = "" if self._options.stills and fps is None else _speed(explanation, fps)
             text = _said(explanation)
             rows.append(lambda row, letters: write_row(row, letters, text, figures))
         return rows
@@ -133,6 +133,12 @@ class Renderer:
         for number, write in enumerate(rows):
             write(canvas[top + number * each : top + (number + 1) * each], letters)
         return canvas
+
+
+def _speed(explanation: Explanation, fps: float | None) -> str:
+    """The frame rate, if there is one, and the time of the network."""
+    milliseconds = explanation.timings["preprocess"] + explanation.timings["inference"]
+    return ("" if fps is None else f"{fps:.1f} fps  ") + f"{milliseconds:.1f} ms"
 
 
 def _said(explanation: Explanation) -> str:
