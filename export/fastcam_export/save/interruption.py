@@ -11,10 +11,9 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import ClassVar
 
-from fastcam_runtime.cli.signals import CLEANUPS, end_at_once, handled
+from fastcam_runtime.cli.signals import CLEANUPS, end_at_once, first_only, handled, stop
 
 
 class _Moment:
@@ -39,20 +38,13 @@ def interrupted_once() -> Iterator[None]:
         SystemExit: The other signals, with the exit code that shells use: 143 for SIGTERM.
     """
 
-    stopped = False
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        # Not SIG_IGN: Python reports an error for signals that came just before it was set.
-        nonlocal stopped
-        if stopped:
-            return
-        stopped = True
+    def defer_or_stop(number: int) -> None:
         if _Moment.held:
             _Moment.waiting = number
         else:
-            _stop(number)
+            stop(number)
 
-    with handled(stop), _in_time():
+    with handled(first_only(defer_or_stop)), _in_time():
         try:
             yield
         finally:
@@ -90,7 +82,7 @@ def undisturbed() -> Iterator[None]:
         _Moment.held = False
     number, _Moment.waiting = _Moment.waiting, None
     if number is not None:
-        _stop(number)
+        stop(number)
 
 
 def keep_results() -> None:
@@ -156,7 +148,3 @@ def _remove_all() -> None:
 
 CLEANUPS.append(_remove_all)
 _LONGEST_PUBLICATION = 2.0
-
-
-def _stop(number: int) -> None:
-    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)

@@ -117,16 +117,29 @@ def ended_by_signals() -> Iterator[None]:
         KeyboardInterrupt: Ctrl-C.
         SystemExit: The other signals, with the exit code that shells use: 143 for SIGTERM.
     """
-    stopped = False
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        nonlocal stopped
-        if not stopped:
-            stopped = True
-            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
-
-    with handled(stop):
+    with handled(first_only(stop)):
         yield
+
+
+def stop(number: int) -> NoReturn:
+    """Raise what a signal stands for: KeyboardInterrupt, or SystemExit with the exit code that shells use."""
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+
+def first_only(act: Callable[[int], None]) -> Callable[[int, FrameType | None], None]:
+    """A handler that calls `act` with the number of the first signal. Further signals have no effect.
+
+    They are not ignored by SIG_IGN: Python reports an error for signals that came just before it was set.
+    """
+    came = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        if not came:
+            came = True
+            act(number)
+
+    return handle
 
 
 def end_at_once(code: int, message: str = "") -> NoReturn:
@@ -150,11 +163,11 @@ def end_at_once(code: int, message: str = "") -> NoReturn:
 def stopped_by_signals(controls: Controls) -> Iterator[None]:
     """Stop the loop on a signal; a second Ctrl-C ends the process at once."""
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def stop_loop(number: int, frame: FrameType | None) -> None:
         for taken in signals:
             signal.signal(taken, signal.SIG_DFL if taken == signal.SIGINT else signal.SIG_IGN)
         # In its own thread: the interrupted thread may hold a lock that `request_stop` needs (deadlock).
         threading.Thread(target=controls.request_stop, name="fastcam stop", daemon=True).start()
 
-    with handled(stop) as signals:
+    with handled(stop_loop) as signals:
         yield
