@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.quality import reference, study_plan
+from benchmarks.quality import protocol, reference, study_plan
 from benchmarks.quality.report import DOCS, PAGE, page, plots
 from benchmarks.quality.retrain_tables import retrain_section
 
@@ -74,5 +74,32 @@ def test_sums_of_masked_photos_take_only_the_columns_that_every_map_has() -> Non
     # The paper prints 65.44 and 48.48 for these two columns; it has no row for the centre.
     assert rows == [
         "| smoe prior | 50.0 | 80.0 | 40.0 | 10.0 | 17.0 |",
-        "| centre | 30.0 |  | 60.0 | -30.0 |  |",
+        "| centre | 30.0 |  | 60.0 | −30.0 |  |",
     ]
+
+
+def _layer_lines(seed: int, best: float) -> list[dict[str, object]]:
+    """The last layer: every statistic a point worse than the one before, in the order of the protocol."""
+    kept = {name: best - 0.01 * place for place, name in enumerate(protocol.LAYER_METHODS)}
+    kept[protocol.RANDOM] = 0.3
+    return [
+        {"experiment": "layer", "method": name, "mode": mode, "at": 5, "seed": seed, "accuracy": value}
+        for name, kar in kept.items()
+        for mode, value in (("KAR", kar), ("ROAR", 0.3))
+    ]
+
+
+def test_seeds_are_averaged_and_the_order_is_compared_with_the_papers() -> None:
+    text = " ".join(retrain_section([*_layer_lines(0, 0.5), *_layer_lines(1, 0.6)]).split())
+    assert "| smoe | 55.0 | 30.0 | 0.25 (0.20, 0.30) |" in text
+    assert "| random | 30.0 | 30.0 | | | |" in text
+    # By hand: the squared rank differences of the protocol's order and the paper's D add up to 82, and
+    # 1 − 6·82 / (9·80) = 0.32.
+    assert "Rank correlation with the paper's order (9 rows): 0.32;" in text
+    assert "The first two seeds differ by 0.1 on average, with a rank correlation of 1.00" in text
+
+
+def test_a_seed_that_lacks_cells_is_left_out() -> None:
+    whole, partial = _layer_lines(0, 0.5), _layer_lines(1, 0.6)[:-1]
+    rows = [line for line in retrain_section([*whole, *partial]).splitlines() if line.startswith("| smoe |")]
+    assert rows[0].startswith("| smoe | 50.0 | 30.0 | 0.20 |")
