@@ -136,8 +136,8 @@ def _inputs(lines: Sequence[Line]) -> str:
         f"ROAR, over the columns that every map has ({_which(compared, columns)}); *paper's sum*: the same "
         "columns of its ResNet-50 on ImageNet, so only the order can be compared. "
         f"{_agreement(sums, printed)} Random pixels do well in KAR because scattered pixels show the whole "
-        "photo; blobs are the fair control. What else differs from the paper: 64×64 pixels, a class map of 4×4, ten classes, objects "
-        f"in the centre, and {protocol.EPOCHS} epochs."
+        "photo; blobs are the fair control. What else differs from the paper: 64×64 pixels, a class map of "
+        f"4×4, ten classes, objects in the centre, and {protocol.EPOCHS} epochs."
     )
     return f"### Photos masked\n\n{text}\n\n{markdown_table(head, rows)}"
 
