@@ -55,16 +55,9 @@ def _what_is_wrong(model: Path | bytes) -> str:
 
 
 def _run(model: Path | bytes, what: str, metadata: Metadata, feeds: Arrays | None) -> tuple[Arrays, Arrays]:
-    """Run a model once on the CPU, in standard operators.
+    """Run a model once on the CPU, in standard operators; without `feeds`, on random inputs.
 
-    Args:
-        model: A file, or its bytes.
-        what: How an error calls the model.
-        metadata: Names the image input, and how a picture is preprocessed.
-        feeds: The inputs; None makes random ones.
-
-    Returns:
-        The outputs and the inputs, by name.
+    Returns the outputs and the inputs, by name. An error calls the model `what`.
 
     Raises:
         GraftError: It does not run.

@@ -69,10 +69,7 @@ def tells_classes(
 def describe_scores(shape: Sequence[int | None] | None, scores_are: str, *, numbers: bool) -> str:
     """`logits` or `probabilities`, as `scores_are` says, or what there is instead of a score per class.
 
-    Args:
-        shape: The shape of one picture's scores; None if unknown.
-        scores_are: For class scores.
-        numbers: Whether the elements are floating-point numbers.
+    `shape` is that of one picture's scores. `numbers` tells whether they are floating-point numbers.
     """
     if not numbers:
         return "no scores, but indices, names or flags: no labels, no class maps"
@@ -83,12 +80,7 @@ def describe_scores(shape: Sequence[int | None] | None, scores_are: str, *, numb
 
 
 def probabilities(scores: Array, scores_are: str) -> Array:
-    """The probabilities of all classes, 0…1: the softmax, or the sigmoid for a single logit (yes or no).
-
-    Args:
-        scores: The scores of all classes, one-dimensional.
-        scores_are: `logits` or `probabilities`, as the metadata say.
-    """
+    """The probabilities of all classes, 0…1: the softmax, or the sigmoid for a single logit (yes or no)."""
     if scores_are == "probabilities":
         return scores
     if scores.size == 1:
@@ -125,12 +117,8 @@ class ClassError(FastcamError):
 def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> int:
     """The index of a class.
 
-    A text is taken as a label, then as an index, then as a part of one label, ignoring case.
-
-    Args:
-        choice: Index or text.
-        labels: The labels, in the order of the scores; may be empty. Labels beyond `count` are ignored.
-        count: How many classes there are; None if the file does not say.
+    A text is taken as a label, then as an index, then as a part of one label, ignoring case. Labels beyond
+    `count`, the number of classes, are ignored.
 
     Raises:
         ClassError: There is no such class, or several fit; the message lists candidates.
@@ -181,12 +169,7 @@ def one_for_each(classes: Sequence[int | str] | int | str | None, count: int) ->
 
 
 class ClassFinder:
-    """Finds classes by index or name; a search through 1,000 labels is not repeated for every frame.
-
-    Args:
-        labels: Of all classes; empty in a file without.
-        name: The file, for messages.
-    """
+    """Finds classes by index or name; a search through 1,000 labels is not repeated for every frame."""
 
     def __init__(self, labels: tuple[str, ...], name: str) -> None:
         self._labels = labels

@@ -76,8 +76,7 @@ _WORDS = {"map": "saliency_map"} | {n: word for word in OUTPUTS for n in output_
 def words_of(outputs: Iterable[str]) -> tuple[str, ...]:
     """Requested outputs as names of `OUTPUTS`, each once; unknown names stay as they are.
 
-    Args:
-        outputs: Names of `OUTPUTS` or names in the file (`saliency_cam`): a list, or a text with commas.
+    `outputs` are such names or names in the file (`saliency_cam`): a list, or a text with commas.
     """
     names = [name.strip() for name in outputs.split(",")] if isinstance(outputs, str) else outputs
     return tuple(dict.fromkeys(_WORDS.get(name, name) for name in names))

@@ -35,9 +35,6 @@ def guarded(name: str) -> Iterator[None]:
 
     User errors and system errors are not changed.
 
-    Args:
-        name: The file, for the message.
-
     Raises:
         UnexpectedError: Any other error came out of the block.
     """

@@ -130,9 +130,6 @@ class Maps(Mapping[str, Array]):
 
     A short name works too: `maps["cam"]` is `maps["saliency_cam"]`, `maps["scale_1"]` the first scale.
 
-    Args:
-        maps: By output name.
-
     Example:
         >>> import numpy as np
         >>> maps = Maps({"saliency_cam": np.zeros((7, 7))})
@@ -183,12 +180,8 @@ def item_of(
 ) -> dict[str, Array]:
     """One item of a batch, by output. Outputs that do not depend on the class have one item for all.
 
-    Args:
-        names: Of the outputs.
-        arrays: The outputs.
-        index: The item.
-        whole: Outputs that may come without a batch, as the rows of some detectors do. One of two dimensions
-            has a batch only if another of more dimensions has as many items.
+    The outputs `whole` may come without a batch, as the rows of some detectors do. One of two dimensions has
+    a batch only if another of more dimensions has as many items.
     """
     found = dict(zip(names, arrays, strict=True))
     batches = {len(found[name]) for name in whole if found[name].ndim > 2}

@@ -100,9 +100,7 @@ def _centred(size: tuple[int, int], room: tuple[int, int]) -> Rect:
 def check_frame(frame: Image, channels: int | None = None) -> Image:
     """The frame as H×W or H×W×3 or H×W×4 uint8; anything else is refused.
 
-    Args:
-        frame: The caller's frame.
-        channels: For a network whose channels are not colours: only H×W×C with this C, or H×W for 1.
+    For a network whose channels are not colours, `channels` is their number C: only H×W×C, or H×W for 1.
     """
     if frame is None:  # cv2.imread returns this for a missing file
         raise SourceError("no picture: was the path right?")

@@ -102,14 +102,7 @@ def read_whole(path: Path, most: int = MAX_TEXT) -> bytes:
 
 
 def check_picture(what: str, batch: int, height: int, width: int, channels: int = 3) -> None:
-    """Refuse an input whose pictures are larger than any camera's.
-
-    Args:
-        what: How the message calls the input.
-        batch: Pictures in one run.
-        height: Height of one picture.
-        width: Width of one picture.
-        channels: Values of one pixel.
+    """Refuse an input, `what` in the message, whose pictures are larger than any camera's.
 
     Raises:
         ModelError: A side, or the number of pixels, pictures or channels, is above its limit.

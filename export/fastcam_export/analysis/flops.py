@@ -26,9 +26,8 @@ class ScaleFlops:
 def count_flops(scales: Sequence[tuple[int, int, int]], picture: tuple[int, int]) -> list[ScaleFlops]:
     """The operations of each scale: H·W·(4C+1) for SMOE, 12·H·W to normalise, and the combination.
 
-    Args:
-        scales: Channels, height and width of each, shallow to deep.
-        picture: Height and width of the input.
+    `scales` are channels, height and width of each, shallow to deep; `picture` is height and width of the
+    input.
     """
     size = picture[0] * picture[1]
     found = []

@@ -16,10 +16,8 @@ def infer(
 ) -> dict[str, ir.Value]:
     """Types and shapes of the tensors that `nodes` compute, where they can be inferred, by name.
 
-    Args:
-        graph: Gives the inputs and the weights.
-        nodes: All nodes that the wanted tensors depend on, in topological order.
-        known: Shapes of inputs or results that override what is declared or inferred.
+    `nodes` are all that the wanted tensors depend on, in topological order. The shapes in `known` override
+    what is declared or inferred.
     """
     proto = onnx.GraphProto(name="skeleton")
     proto.node.extend(ir.to_proto(node) for node in nodes)

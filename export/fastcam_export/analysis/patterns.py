@@ -39,9 +39,7 @@ def _integer_type(node: ir.Node) -> ir.DataType | None:
 def gated_input(node: ir.Node, is_activated: Callable[[ir.Value], bool]) -> ir.Value | None:
     """x if `node` computes x·σ(x) (SiLU, HardSwish, Mish or GELU from basic operators), else None.
 
-    Args:
-        node: Any node.
-        is_activated: Whether a value is the result of an activation function, perhaps scaled.
+    `is_activated` tells whether a value is the result of an activation function, perhaps scaled.
     """
     if node.op_type != "Mul" or len(node.inputs) != 2:
         return None

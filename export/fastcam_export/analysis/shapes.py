@@ -123,12 +123,7 @@ def observe(
 ) -> dict[str, np.ndarray]:
     """The tensors `names` of one run, by name; a sequence of tensors is left out.
 
-    Args:
-        model: The network.
-        ends: Its image input and scores.
-        names: Any tensors of its graph.
-        folder: The folder of external weights.
-        picture: The image input; zeros by default. All other inputs are zeros.
+    All inputs are zeros, except the `picture` if one is given. External weights are in `folder`.
 
     Raises:
         GraftError: The network does not run.

@@ -75,16 +75,12 @@ def float_activation(branch: Branch, value: ir.Value, where: str) -> ir.Value:
 def read_activation(record: Callable[..., ir.Value], value: ir.Value, quantized: ir.Node | None) -> ir.Value:
     """A tensor of the network as float32, read in a way that keeps onnxruntime's fusions around it.
 
-    A quantised tensor gets its own DequantizeLinear: with a second reader, the network's could not be fused
-    into the integer operators around it. A half-precision tensor passes through a no-op (LeakyRelu with
-    slope 1): onnxruntime computes half-precision networks on CPUs in float32, and a Cast directly at the tap
-    would make it round the network there too.
+    A quantised tensor, which the node `quantized` computes, gets its own DequantizeLinear: with a second
+    reader, the network's could not be fused into the integer operators around it. A half-precision tensor
+    passes through a no-op (LeakyRelu with slope 1): onnxruntime computes half-precision networks on CPUs in
+    float32, and a Cast directly at the tap would make it round the network there too.
 
-    Args:
-        record: Adds a node to a graph: `record("Cast", x, to=1)`.
-        value: The tensor.
-        quantized: The DequantizeLinear that computes it, or its equivalent for other readers; None where it
-            is not quantised.
+    `record("Cast", x, to=1)` adds a node to a graph.
     """
     dtype = value.dtype
     if quantized is not None:

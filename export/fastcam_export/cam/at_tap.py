@@ -19,13 +19,7 @@ def map_of_gradient(
 ) -> ir.Value:
     """HeadGradient → `step`, a function of features and gradient, each float32 [N,C,h,w].
 
-    Args:
-        branch: Gets the nodes.
-        tap: The features.
-        head: The part between the tap and the logits.
-        selected: int64 [N], the class of each image.
-        step: Makes the map.
-        where: The nodes are named `fastcam/where/…`.
+    `selected` is the class of each image, int64 [N]. The nodes are named `fastcam/where/…`.
 
     Raises:
         GraftError: An operator of the head has no rule.

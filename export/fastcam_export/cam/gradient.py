@@ -14,10 +14,7 @@ from .site import Forward, Site
 def head_gradient(op: Ops, head: Head, class_index: ir.Value) -> tuple[ir.Value, bool]:
     """Walk the head backwards once and sum the gradients that arrive at the tap.
 
-    Args:
-        op: Records the nodes. They read the values of the forward pass and recompute none.
-        head: The part between the tap and the logits.
-        class_index: int64 [N], the class of each image.
+    The nodes read the values of the forward pass and recompute none. `class_index` is int64 [N].
 
     Returns:
         The gradient of the selected logit at the tap, float32 [N,C,h,w], and False. If only the channel of

@@ -63,11 +63,8 @@ def _twins(tap: ir.Value) -> list[ir.Value]:
 def infer_head(graph: ir.Graph, head: Head, shapes: Mapping[str, Dims]) -> None:
     """Set the shapes and types that the values between tap and logits, and their weights, lack.
 
-    Args:
-        graph: The model's graph; only shapes and types of its values change.
-        head: The part between the tap and the logits.
-        shapes: The known shapes of the path by tensor name, None for free dimensions. Fixed shapes override
-            inference; the others are used where inference finds none.
+    `shapes` are the known ones by tensor name, None for free dimensions. Fixed shapes override inference; the
+    others are used where inference finds none.
     """
     seen = {value: dims for value in head.path if (dims := shapes.get(value.name or "")) is not None}
     fixed = {value: dims for value, dims in seen.items() if None not in dims}

@@ -33,12 +33,7 @@ def layer_activation_maps(
 ) -> list[ir.Value]:
     """The LayerCAM of one class per image at each tap, float32 [N,h,w] from 0 to 1.
 
-    Args:
-        branch: Gets the nodes `fastcam/cam/…` and the functions that they call.
-        taps: The features.
-        logits: The scores N×classes before a final Softmax or Sigmoid, perhaps with axes of length 1.
-        wanted_class: int64 [N] or [1]: the class, or −1 for the class with the highest score.
-        shapes: What is known of the shapes between taps and scores, by name; see `infer_head`.
+    The other arguments are those of `class_activation_map`.
 
     Raises:
         GraftError: The scores do not depend on a tap, or an operator between them has no rule; or there is

@@ -32,13 +32,7 @@ class Cotangent:
 
 
 def seed(op: Ops, head: Head, class_index: ir.Value) -> Cotangent:
-    """Walk back from the logits on the slice of the class, as far as possible.
-
-    Args:
-        op: Records the nodes.
-        head: The part between the tap and the logits.
-        class_index: int64 [N], the class of each image.
-    """
+    """Walk back from the logits on the slice of the class, int64 [N], as far as possible."""
     value, classes = head.logits, _classes(head.logits)
     if classes is None:
         return Cotangent(value, dense(op, value, None, class_index), of_class=False)

@@ -16,9 +16,6 @@ class Progress:
     """Stages one after the other; each leaves a line with the time it took.
 
     Use it in a `with` statement: later output then begins on a new line.
-
-    Args:
-        stream: Where the lines go, usually `sys.stderr`.
     """
 
     def __init__(self, stream: TextIO) -> None:

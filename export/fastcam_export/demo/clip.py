@@ -30,11 +30,7 @@ class Seen:
 
 
 class Witness(Sink):
-    """A sink that records the label of each picture and shows none.
-
-    Args:
-        seen: Called after each picture with the number of pictures so far.
-    """
+    """A sink that records the label of each picture, shows none, and calls `seen` with their number so far."""
 
     def __init__(self, seen: Callable[[int], None]) -> None:
         self.labels: list[Seen] = []
@@ -54,16 +50,9 @@ class Witness(Sink):
 
 
 def record(explainer: Explainer, clip: TestClip, video: Path, progress: Callable[[int], None]) -> list[Seen]:
-    """Play the clip through the loop that `fastcam run` uses, into a video.
+    """Play the clip to its end through the loop that `fastcam run` uses, into a video; returns its labels.
 
-    Args:
-        explainer: The model; the view `overlay` must be possible.
-        clip: Read to its end and closed.
-        video: The file to write.
-        progress: Called after each frame with the number of frames so far.
-
-    Returns:
-        The labels in the order of the clip.
+    `progress` is called after each frame with the number of frames so far.
     """
     witness = Witness(progress)
     sinks = [VideoFile(video, clip.fps or DEFAULT_FPS), witness]

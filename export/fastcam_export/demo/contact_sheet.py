@@ -63,11 +63,8 @@ def pick(columns: Iterable[Column], *shows: str) -> list[Column]:
 def draw_sheet(rows: Sequence[Row], columns: Sequence[Column], scales: int, *, tile_width: int) -> Array:
     """The sheet as a BGR picture: maps of the whole frame over it, as `fastcam run` draws them; scales alone.
 
-    Args:
-        rows: At least one; all of one frame size.
-        columns: At least five, the width of the legend.
-        scales: Number of scales in the legend.
-        tile_width: In pixels. All other sizes follow from it and from the frame's aspect ratio.
+    The rows have one frame size. There are at least five columns, the width of the legend. All sizes follow
+    from `tile_width` and the frame's aspect ratio.
     """
     layout = _Layout.lay(rows[0].frame, len(rows), len(columns), tile_width)
     sheet: Image = np.full((*layout.size, 3), _GROUND, np.uint8)

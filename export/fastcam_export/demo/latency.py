@@ -23,16 +23,10 @@ from fastcam_runtime.text import format_table
 def compare(
     plain: Path, grafted: Path, rounds: int, progress: Callable[[int], None] | None = None
 ) -> list[Variant]:
-    """Run the three variants in turn.
+    """Run plain, with the combined map and with every map in turn; returns them with their samples.
 
-    Args:
-        plain: The network before grafting.
-        grafted: The network with every map; the variant with only the combined map is pruned from it.
-        rounds: Runs of each variant.
-        progress: Called after each round with its number; rounds below 0 are the warm-up.
-
-    Returns:
-        The variants with their samples, `plain` first.
+    The variant with only the combined map is pruned from the file `grafted`. `progress` is called after each
+    round with its number; rounds below 0 are the warm-up.
     """
     options = BenchOptions(threads=1, provider="cpu", rounds=rounds)
     variants = [

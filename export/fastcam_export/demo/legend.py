@@ -13,15 +13,10 @@ def legend_height(letters: Lettering) -> int:
 
 
 def draw_legend(sheet: Image, x: int, y: int, width: int, letters: Lettering, scales: int) -> None:
-    """Draw both legends side by side, in place.
+    """Draw both legends side by side into a BGR picture, in place, with the upper left corner at x, y.
 
-    Args:
-        sheet: A BGR picture.
-        x: Left edge.
-        y: Upper edge; `legend_height` gives the height.
-        width: The width of each bar. Both bars with their texts take 3½ times this width.
-        letters: The font to write with.
-        scales: The number of scales in LOVI.
+    `width` is that of one bar; both with their texts take 3½ times as much, and `legend_height` tells the
+    height.
     """
     height = _bar_height(letters)
     values = Rect(x, y, width, height)

@@ -67,11 +67,7 @@ def show(options: DemoOptions, progress: Progress) -> str:
 def draw_pictures(model: Model, clip: TestClip, frames: int, folder: Path) -> None:
     """Write the contact sheet, and a strip: its first and last row, fewer columns.
 
-    Args:
-        model: A grafted file with every output.
-        clip: The source of the frames.
-        frames: The length of the clip.
-        folder: The folder to write to.
+    `frames` is the length of the clip. The model must have every output.
     """
     explainer = Explainer.of(model)
     rows = []

@@ -50,12 +50,7 @@ def begin(subject: Subject, name: str, request: Request) -> Evaluation:
 def evaluate(subject: Subject, request: Request, found: Evaluation, folder: Path, tell: Tell) -> None:
     """Measure. Results are added to `found` picture by picture, so they survive an interruption.
 
-    Args:
-        subject: The file.
-        request: The pictures, and what else to measure.
-        found: Receives the results.
-        folder: For temporary files with shuffled weights.
-        tell: Called to report progress.
+    Temporary files with shuffled weights go to `folder`.
 
     Raises:
         SourceError: None of the pictures can be read.

@@ -29,12 +29,7 @@ class Flicker:
 def flicker(
     uri: str, maps_of: Callable[[Image], dict[str, NDArray[np.float32]]], most: int = MOST_FRAMES
 ) -> dict[str, Flicker]:
-    """The flicker of each map over the first frames of a video.
-
-    Args:
-        uri: The video.
-        maps_of: The maps of a frame by name.
-        most: The most frames to read.
+    """The flicker of each map over the first frames of a video; `maps_of` returns a frame's maps by name.
 
     Raises:
         SourceError: The video cannot be read.

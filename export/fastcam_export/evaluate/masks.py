@@ -10,10 +10,9 @@ _TIES_SEED = 20
 
 
 def ranking(maps: NDArray[np.floating]) -> NDArray[np.int32]:
-    """The rank of every pixel within its map, 0 for the most salient.
+    """The rank of every pixel within its map (N×H×W, or one map H×W), 0 for the most salient.
 
-    Args:
-        maps: N×H×W, or one map H×W. Pixels with equal values are ranked in a fixed random order.
+    Pixels with equal values are ranked in a fixed random order.
     """
     flat = maps.reshape(-1, maps.shape[-2] * maps.shape[-1])
     shuffled = np.random.default_rng(_TIES_SEED).permutation(flat.shape[1])

@@ -50,15 +50,8 @@ def drops(
 ) -> dict[str, tuple[float, float]]:
     """Average drop and increase: the picture is blended with the baseline, by the map.
 
-    Args:
-        tensor: The picture, C×H×W.
-        baseline: Shows where the map is 0.
-        maps: H×W each; stretched to 0…1 first, as in other implementations.
-        ask: Returns the probability of the class.
-        whole: The probability for the whole picture.
-
-    Returns:
-        For each map the relative drop of the probability (0 if it rises) and whether it rises.
+    Returns for each map the relative drop of the probability, 0 if it rises, and whether it rises above that
+    of the `whole` picture. The maps are stretched to 0…1 first, as in other implementations.
     """
     versions = [baseline + unit(values) * (tensor - baseline) for values in maps.values()]
     answers = ask(versions)

@@ -31,12 +31,9 @@ Tensor = NDArray[np.float32]
 
 
 def impute(tensor: Tensor, missing: NDArray[np.bool_], steps: int = _STEPS) -> Tensor:
-    """The picture with the missing pixels filled in from their surroundings, without noise.
+    """C×H×W with the missing pixels, H×W, filled in from their surroundings, without noise.
 
-    Args:
-        tensor: C×H×W.
-        missing: H×W.
-        steps: Iterations of conjugate gradients on every grid.
+    `steps` are the iterations of conjugate gradients on every grid.
     """
     known = (~missing).astype(np.float32)
     if missing.all():

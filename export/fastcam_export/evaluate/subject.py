@@ -37,10 +37,6 @@ class Seen:
 class Subject:
     """A grafted file, ready for evaluation.
 
-    Args:
-        path: The file.
-        threads: Threads for one run; None for the default.
-
     Raises:
         ModelError: The file cannot be run, has no map to judge, or gives no class scores.
     """

@@ -60,12 +60,7 @@ class Resolved:
 
 
 def resolve(found: Plan, options: Options, source: Source) -> Resolved:
-    """Try all sources in the table above.
-
-    Args:
-        found: The plan of the network.
-        options: The user's options, which have priority.
-        source: The model, with its own metadata and the files beside it.
+    """Try all sources in the table above. The user's options have priority.
 
     Raises:
         GraftError: The user's options or the file's `preprocess` are wrong or do not fit the network.

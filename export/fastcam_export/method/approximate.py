@@ -33,13 +33,9 @@ def channels_read(channels: int, share: float) -> int:
 
 
 def thin(taps: Sequence[Tap], weights: Sequence[float], share: float | Sequence[float]) -> Scales:
-    """Leave out channels, or whole scales.
+    """Leave out channels, or whole scales. The weights of the remaining scales do not change.
 
-    Args:
-        taps: Every scale of the network.
-        weights: One per scale. The weights of the remaining scales do not change.
-        share: The share of each scale's channels to read, 0…1; 0 leaves the scale out. One number per
-            scale, or one for all.
+    `share` is the part of the channels to read, 0…1, per scale or for all; 0 leaves the scale out.
 
     Raises:
         GraftError: A share is not between 0 and 1, their number is wrong, or nothing would be left.

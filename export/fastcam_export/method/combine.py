@@ -22,14 +22,8 @@ _DOC = "Weighted mean of the maps, each interpolated bilinearly to one size."
 def combine(*, opset: int, sizes: Sequence[Size], size: Size, weights: Sequence[float]) -> Step:
     """The step from K maps, float32 [N,h,w] each, to Σ weight·map / Σ weight at one size, [N,H,W].
 
-    If any size is free, the step has one more data input after the maps, `size`: int64 [2], H and W.
+    If any size is free (None), the step has one more data input after the maps, `size`: int64 [2], H and W.
     The function for fixed sizes depends on them, so a model can hold only one.
-
-    Args:
-        opset: Opset of the model, 13 or newer.
-        sizes: Height and width of each map, None where free.
-        size: H and W, None where free.
-        weights: One per map, not all 0.
     """
     share = np.asarray(weights, np.float64) / np.sum(weights)
     maps = [f"M{k}" for k in range(1, len(sizes) + 1)]

@@ -27,13 +27,9 @@ _DOC = "Layer-ordered visualisation: hue = which scales, saturation = how few, v
 def lovi(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
     """The step from K normalised maps, float32 [N,h,w] each, to an RGB picture, uint8 [N,H,W,3].
 
-    A pixel that is 0 at all scales is black. With a single scale the picture is grey.
-    If any size is free, the step has one more data input after the maps, `size`: int64 [2], H and W.
-
-    Args:
-        opset: Opset of the model, 13 or newer.
-        sizes: Height and width of each map, shallow to deep, None where free.
-        size: H and W, None where free.
+    The maps are ordered shallow to deep. A pixel that is 0 at all scales is black. With a single scale the
+    picture is grey. If any size is free (None), the step has one more data input after the maps, `size`:
+    int64 [2], H and W.
     """
     maps = [f"M{k}" for k in range(1, len(sizes) + 1)]
     if not is_static(size, *sizes):

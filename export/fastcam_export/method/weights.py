@@ -13,12 +13,9 @@ PRIOR = (0.18, 0.15, 0.37, 0.4, 0.72)
 
 
 def scale_weights(asked: str | Sequence[float] | None, scales: int) -> tuple[float, ...]:
-    """One weight per scale.
+    """One weight per scale, from a name of `WEIGHTS`, a list, or its text `w1,w2,…`.
 
-    Args:
-        asked: A name of `WEIGHTS`, a list, its text `w1,w2,…`, or None for `prior` at five scales and
-            `linear` elsewhere.
-        scales: How many scales there are.
+    None means `prior` for five scales and `linear` for other numbers.
 
     Raises:
         GraftError: An unknown name, the wrong number of weights, or weights without a positive sum.

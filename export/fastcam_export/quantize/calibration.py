@@ -35,12 +35,9 @@ def split(pictures: Sequence[Image]) -> tuple[list[Image], list[Image]]:
 
 
 class PictureReader(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types
-    """Feeds pictures, prepared as the file states, to onnxruntime's calibration.
+    """Feeds uint8 BGR pictures, prepared as the metadata state, to onnxruntime's calibration.
 
-    Args:
-        pictures: uint8 BGR pictures.
-        metadata: That of the grafted network: its image input, preprocessing and resizing.
-        batch: The first dimension of the input where the network fixes it.
+    `batch` is the first dimension of the input where the network fixes it.
     """
 
     def __init__(self, pictures: Sequence[Image], metadata: Metadata, batch: int = 1) -> None:

@@ -74,14 +74,7 @@ def compare(
     pictures: Sequence[Image],
     options: bench.BenchOptions,
 ) -> Comparison:
-    """Run both networks on `pictures`, and time them in turns.
-
-    Args:
-        plain: The files `float32` and `int8`.
-        grafted: The same with `saliency_map`.
-        pictures: uint8 BGR pictures, at least one.
-        options: Threads and rounds.
-    """
+    """Run the files `float32` and `int8`, plain and grafted, on at least one picture; time them in turns."""
     answers = {name: _answers(path, pictures, options) for name, path in grafted.items()}
     same = sum(a == b for a, b in zip(answers["float32"][0], answers["int8"][0], strict=True))
     fidelity = Fidelity.between(answers["float32"][1], answers["int8"][1])

@@ -55,12 +55,7 @@ def interrupted_once() -> Iterator[None]:
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
-    """A folder that is removed afterwards, also if a signal comes while it is being made or removed.
-
-    Args:
-        prefix: The start of its name.
-        parent: The folder to make it in; by default that of temporary files.
-    """
+    """A folder that is removed afterwards, also if a signal comes while it is being made or removed."""
     with undisturbed():
         folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
         _Moment.folders.add(folder)

@@ -40,9 +40,7 @@ def announce(folder: Path, target: str, data: list[str]) -> None:
 def remove_leftovers(parent: Path, weights_of: Callable[[Path], set[str]]) -> None:
     """Remove the folders of drafts whose process is gone, and weights that they published without a model.
 
-    Args:
-        parent: The folder with the drafts.
-        weights_of: The names of the weights that a model there refers to.
+    `weights_of` returns the names of the weights that a model refers to.
     """
     if fcntl is None:
         return

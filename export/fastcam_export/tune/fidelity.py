@@ -25,12 +25,7 @@ class Fidelity:
 
     @classmethod
     def between(cls, exact: Sequence[Array], other: Sequence[Array]) -> Fidelity:
-        """Compare the maps of the same pictures.
-
-        Args:
-            exact: One map per picture, at least one.
-            other: As many, of the same sizes.
-        """
+        """Compare the maps of the same pictures, at least one, in the same sizes."""
         pairs = list(zip(exact, other, strict=True))
         return cls(tuple(spearman(a, b) for a, b in pairs), tuple(top_overlap(a, b) for a, b in pairs))
 

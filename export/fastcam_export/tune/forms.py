@@ -37,9 +37,8 @@ PREPARED = Form("prepared", True, {"prepared": True})
 def exact_forms(kernels: bool) -> list[Form]:
     """The exact forms. Not every network can be prepared.
 
-    Args:
-        kernels: Whether compiled kernels replace the functions on this device. If not, functions run as the
-            same standard operators as the inlined form, and one of the two is enough.
+    Without compiled `kernels`, functions run as the same standard operators as the inlined form, and one of
+    the two is enough.
     """
     return [PREPARED, FUNCTIONS, INLINE] if kernels else [FUNCTIONS]
 
@@ -47,12 +46,9 @@ def exact_forms(kernels: bool) -> list[Form]:
 def cheaper_forms(shapes: Sequence[tuple[int, ...]], kernels: bool) -> list[Form]:
     """Approximations: without channels of the largest scales, without scales, or both.
 
-    `half-1` reads half of the channels of scale 1, `without-1-2` leaves out two scales.
-
-    Args:
-        shapes: N×C×H×W of each scale.
-        kernels: Whether a compiled kernel computes the statistic. Then copying half of the channels takes as
-            long as reading the other half, so only a quarter is tried.
+    `half-1` reads half of the channels of scale 1, `without-1-2` leaves out two scales. With compiled
+    `kernels`, copying half of the channels takes as long as reading the other half, so only a quarter is
+    tried.
     """
     values = [channels * height * width for _, channels, height, width in shapes]
     by_size = sorted(range(len(shapes)), key=lambda k: -values[k])

@@ -157,12 +157,9 @@ class Workbench:
     ) -> Measured:
         """Measure one form, alternating with the plain network so that noise affects both alike.
 
-        Args:
-            form: The form to measure.
-            progress: Called with the number of rounds done and their total; starts from 0 again if all rounds
-                are repeated.
-            budget: While noise hides whether the form is within it, all rounds are repeated, up to
-                `MOST_PASSES` times.
+        While noise hides whether the form is within the `budget`, all rounds are repeated, up to
+        `MOST_PASSES` times. `progress` is called with the rounds done and their total, and starts from 0
+        again then.
 
         Raises:
             GraftError: The form cannot be grafted.

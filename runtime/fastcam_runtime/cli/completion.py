@@ -39,10 +39,7 @@ class Option:
 def add_parser(commands: Any, parsers: Callable[[], Mapping[str, Parser]], helps: Mapping[str, str]) -> None:
     """Add the sub-command to the parsers of `fastcam`.
 
-    Args:
-        commands: The parsers of the commands.
-        parsers: All parsers by name, with their options; called when the script is written.
-        helps: One line for each command.
+    `parsers` returns all parsers by name, with their options; `helps` has one line for each command.
     """
     parser = commands.add_parser(
         "completion",

@@ -14,13 +14,7 @@ from .output_paths import write_json
 
 
 def tell_run(args: argparse.Namespace, report: RunReport, *, whole: bool) -> None:
-    """Write the figures if a file was named, and print them.
-
-    Args:
-        args: The options.
-        report: The figures.
-        whole: Whether the run ended without an error.
-    """
+    """Write the figures if a file was named, and print them; `whole` if the run ended without an error."""
     # The file comes first: printing fails if the reader of the terminal output has gone.
     if args.json is not None:
         write_json(args.json, report.as_dict())

@@ -143,12 +143,7 @@ def first_only(act: Callable[[int], None]) -> Callable[[int, FrameType | None], 
 
 
 def end_at_once(code: int, message: str = "") -> NoReturn:
-    """End the process from any thread, also while another one is inside a library and cannot be stopped.
-
-    Args:
-        code: The exit code.
-        message: One line for standard error.
-    """
+    """End the process from any thread, also while another one is inside a library and cannot be stopped."""
     for clean in CLEANUPS:
         clean()
     for stream in (sys.stdout, sys.stderr):

@@ -22,10 +22,7 @@ def import_commands() -> ModuleType:
 
 @contextmanager
 def needs_extra(what: str) -> Iterator[None]:
-    """Imports that need the extra `export`.
-
-    Args:
-        what: What it is needed for, for the message.
+    """Imports that need the extra `export`; the message says that `what` needs it.
 
     Raises:
         FastcamError: A package of the extra is not installed.

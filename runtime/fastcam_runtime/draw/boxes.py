@@ -31,13 +31,8 @@ def draw_boxes(
 ) -> None:
     """Draw boxes with label and score into a BGR picture, in place, the best one on top.
 
-    Labels lie over all boxes. One that would cover another label moves along its box, if there is room.
-
-    Args:
-        picture: The picture; the frame begins at its column `left`.
-        detections: The detections in the frame.
-        left: The left edge of the frame in the picture.
-        chosen: The detection that the map explains: drawn with a double line.
+    The frame begins at column `left` of the picture. Labels lie over all boxes. One that would cover another
+    label moves along its box, if there is room. The `chosen` box, which the map explains, has a double line.
     """
     height, width = picture.shape[:2]
     letters = Lettering.for_picture(height, width - left)

@@ -28,11 +28,7 @@ def answer(label: str, score: float | None) -> str:
 def write_row(row: Image, letters: Lettering, left: str, right: str) -> None:
     """Write into a row of a BGR picture, in place.
 
-    Args:
-        row: The part of the picture to write on.
-        letters: The font.
-        left: The more important text: shortened if necessary, and kept if there is no room for both.
-        right: Figures, at the right end.
+    The text on the left is more important: shortened if necessary, and kept if there is no room for both.
     """
     height, width = row.shape[:2]
     margin = letters.height

@@ -18,10 +18,8 @@ _SAMPLES = 2**12
 class Contrast:
     """The limits of each map, as an exponential mean over the frames of a video.
 
-    Limits of every frame alone would make the brightness of a video flicker.
-
-    Args:
-        keep: The weight of earlier limits, 0 (none) to below 1.
+    Limits of every frame alone would make the brightness of a video flicker. `keep` is the weight of earlier
+    limits, 0 (none) to below 1.
     """
 
     def __init__(self, keep: float = 0.0) -> None:

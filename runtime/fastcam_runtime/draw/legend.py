@@ -23,11 +23,7 @@ _EDGE = (96, 92, 88)
 def write_legend(row: Image, letters: Lettering, *, lovi: bool, colormap: str = colormaps.DEFAULT) -> None:
     """Draw a colour bar with its two ends named, in a row of a BGR picture, in place.
 
-    Args:
-        row: The part of the picture to draw on, as high as a caption.
-        letters: The font.
-        lovi: Draw the hues of LOVI, first to last scale; else the colours of a map, low to high.
-        colormap: The colours of the map; a name of `colormaps.COLORMAPS`.
+    With `lovi` it has the hues of LOVI, first to last scale; else the colours of a map, low to high.
     """
     low, high = ("first scale", "last scale") if lovi else ("low", "high")
     height, width = row.shape[:2]

@@ -39,12 +39,9 @@ class Mixer:
         self._packed: Array = np.zeros((0, 0), np.int32)
 
     def __call__(self, frame: Image, levels: Array, picture: Image) -> None:
-        """Draw.
+        """Draw into `picture`, which is like the frame, H×W×3 uint8, in other memory.
 
-        Args:
-            frame: H×W×3 uint8.
-            levels: h×W uint8; a row applies to ⌈H/h⌉ rows of the frame.
-            picture: Like the frame, in other memory.
+        The levels are h×W uint8: a row of them applies to ⌈H/h⌉ rows of the frame.
         """
         blend_levels = blending.load() if self._compiled else None
         if blend_levels is not None:

@@ -46,12 +46,7 @@ class RenderOptions:
 
 
 class Renderer:
-    """Draws one frame after the other. Maps that are reused for a later frame are not smoothed again.
-
-    Args:
-        overlay: Colours and blend.
-        options: Everything else.
-    """
+    """Draws one frame after the other. Maps that are reused for a later frame are not smoothed again."""
 
     def __init__(self, overlay: Overlay, options: RenderOptions) -> None:
         self._overlay = overlay
@@ -70,14 +65,7 @@ class Renderer:
     def draw(
         self, frame: Image, explanation: Explanation, view: str, class_choice: str | None, fps: float | None
     ) -> Image:
-        """The picture of a frame.
-
-        Args:
-            frame: H×W×3 uint8 BGR.
-            explanation: The model's explanation of it.
-            view: A name of `views.VIEWS`; a new view or class resets the smoothing.
-            class_choice: The class of the maps, if one was chosen.
-            fps: For the caption; None to leave it out.
+        """The picture of a frame, H×W×3 uint8 BGR. A new view or class resets the smoothing.
 
         Returns:
             BGR uint8, overwritten by the next call. A caption below the frame adds to its height.

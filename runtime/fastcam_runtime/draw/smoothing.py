@@ -17,9 +17,8 @@ DEFAULT = 0.7
 class Smoother:
     """An exponential mean of each map over the frames.
 
-    Args:
-        keep: The weight of earlier maps in the new mean, 0 (no smoothing) to below 1. At 0.8, half of a
-            change shows after three frames.
+    `keep` is the weight of earlier maps, 0 (no smoothing) to below 1. At 0.8, half of a change shows after
+    three frames.
 
     Raises:
         FastcamError: `keep` is out of its range.

@@ -50,10 +50,7 @@ def available_views(model: Model) -> tuple[str, ...]:
 def output_of(view: str, model: Model, *, of_class: bool = False) -> str:
     """The output (a name of `contract.OUTPUTS`) that a view shows.
 
-    Args:
-        view: A name of `VIEWS`.
-        model: The grafted file.
-        of_class: A class was chosen; `overlay`, `map` and `side` then prefer class maps.
+    If a class was chosen, `overlay`, `map` and `side` prefer class maps.
 
     Raises:
         FastcamError: There is no such view, or the file cannot show it; the message lists those it can.
@@ -77,12 +74,7 @@ def frame_point(
 ) -> tuple[float, float] | None:
     """The point of the frame under a point of its picture; None beside it, as on a caption.
 
-    Args:
-        view: The view that the picture shows.
-        picture: Its width and height.
-        frame: Width and height of the frame.
-        x: Pixels from the left of the picture.
-        y: Pixels from its top.
+    Sizes are width and height.
     """
     if view == "scales" or not (0 <= x < picture[0] and 0 <= y < min(picture[1], frame[1])):
         return None
@@ -90,11 +82,7 @@ def frame_point(
 
 
 class Painter:
-    """Draws any view. Every picture is overwritten by the next one.
-
-    Args:
-        overlay: Colours and blend.
-    """
+    """Draws any view. Every picture is overwritten by the next one."""
 
     def __init__(self, overlay: Overlay) -> None:
         self._overlay = overlay
@@ -110,15 +98,10 @@ class Painter:
         detections: Sequence[Detection] = (),
         chosen: Detection | None = None,
     ) -> Image:
-        """The picture of a view.
+        """The picture of a view; without `maps`, which are those of `output_of`, the plain frame.
 
-        Args:
-            view: A name of `VIEWS`.
-            frame: The frame, uint8.
-            maps: The maps of the output from `output_of`; without any, the plain frame is shown.
-            geometry: How the frame was placed in the network's input.
-            detections: The detections, whose boxes are drawn over the frame and over the map.
-            chosen: The detection that the maps are of, if one was chosen.
+        The boxes of `detections` are drawn over the frame and over the map; `chosen` is the one that the maps
+        explain.
 
         Returns:
             BGR uint8 at the frame's size; `side` is twice as wide, `scales` a grid that is about as wide,

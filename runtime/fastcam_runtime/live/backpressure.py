@@ -17,11 +17,7 @@ _NOTHING = 0.001
 
 
 class HandoffQueue(Generic[T]):
-    """A bounded queue between two threads. It is short, so that frames do not pile up.
-
-    Args:
-        size: Capacity; `put` blocks while the queue is full.
-    """
+    """A bounded queue between two threads. It is short, so that frames do not pile up."""
 
     def __init__(self, size: int = 1) -> None:
         self._size = size

@@ -11,11 +11,7 @@ from .controls import Box, Choice
 
 
 class ChoiceExplainer:
-    """Explains frames one after the other.
-
-    Args:
-        explainer: The model.
-    """
+    """Explains frames one after the other."""
 
     def __init__(self, explainer: Explainer) -> None:
         self._explainer = explainer

@@ -63,12 +63,8 @@ class _Item:
 class Evidence(Sink):
     """Keeps frames for which a rule holds, each in its own folder: frame, maps, overlay and a manifest.
 
-    A separate thread writes the files. If that fails, it logs a warning; the loop continues.
-
-    Args:
-        folder: The folder to write to, with its limits.
-        rules: When to keep a frame; the first rule that holds is the reason.
-        origin: The facts in every manifest.
+    The first rule that holds is the reason. A separate thread writes the files. If that fails, it logs a
+    warning; the loop continues.
     """
 
     def __init__(self, folder: KeptFolder, rules: Sequence[Rule], origin: Origin) -> None:
@@ -94,13 +90,7 @@ class Evidence(Sink):
             self.keep(picture, status, self._rules[due.index(True)].text)
 
     def keep(self, picture: Image, status: Status, reason: str = BUTTON) -> None:
-        """Keep a frame now.
-
-        Args:
-            picture: The drawn picture.
-            status: The status, with the frame and its explanation.
-            reason: The reason, for the manifest.
-        """
+        """Keep a frame now: the drawn picture, and the status with the frame and its explanation."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._write_all, name="fastcam keep", daemon=True)
             self._thread.start()

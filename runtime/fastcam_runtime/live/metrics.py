@@ -38,9 +38,7 @@ SILENT_PICTURES = 3
 def overdue(age: float, fps: float | None) -> int | None:
     """Whole seconds since the latest picture if several pictures are overdue; else None.
 
-    Args:
-        age: Seconds since the latest picture.
-        fps: Recent pictures per second; None if a rate has no meaning.
+    `fps` are recent pictures per second; None if a rate has no meaning.
     """
     return int(age) if fps and age > max(SILENT_SECONDS, SILENT_PICTURES / fps) else None
 
@@ -88,11 +86,7 @@ class Samples:
 
 
 class StageLatencies:
-    """Samples for each stage of the loop.
-
-    Args:
-        names: The stages, in order.
-    """
+    """Samples for each stage of the loop, in order."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._samples = {name: Samples() for name in names}

@@ -36,9 +36,7 @@ class State(Enum):
 class Pause(Generic[FrameT]):
     """The pause of one loop. `wait` and `held_frame` are for the explaining thread, the rest for any thread.
 
-    Args:
-        controls: Tells whether the user wants a pause, and which view and class.
-        recording: A live source is recorded: its frames during a pause must not be lost.
+    While a live source is `recording`, its frames during a pause must not be lost.
     """
 
     def __init__(self, controls: Controls, *, recording: bool) -> None:
@@ -75,10 +73,6 @@ class Pause(Generic[FrameT]):
         """The frame on the screens if it must be explained again, because `shown` is a new choice; else None.
 
         Call it with every frame: the first one of a pause is the frame that is held.
-
-        Args:
-            frame: The frame explained last.
-            shown: The choice that it was explained for.
         """
         if self.state is not State.RECORDING:
             self._held = None

@@ -53,17 +53,7 @@ class Result:
 
 
 class Presenter:
-    """Draws results and writes them to the sinks, in the thread that opened the sinks.
-
-    Args:
-        source: Its kind decides whether a frame rate has a meaning; it counts dropped frames.
-        sinks: Where pictures go.
-        controls: Requests for a snapshot.
-        pause: Tells whether the screens take new pictures.
-        renderer: Draws the pictures, in the colours of the controls.
-        metrics: Counts them.
-        evidence: Keeps the frame on the screens when the user asks for it.
-    """
+    """Draws results and writes them to the sinks, in the thread that opened the sinks."""
 
     def __init__(
         self,

@@ -24,13 +24,8 @@ _STATUS_SECONDS = 10.0
 class Service:
     """Sends messages to systemd from its own thread, until it is closed. Does nothing without systemd.
 
-    `READY=1` is sent with the first picture. A sign of life is sent only while the loop is not stuck, so
-    that systemd restarts a stuck loop.
-
-    Args:
-        metrics: The loop's metrics, for the status.
-        stuck_seconds: Returns how long the loop has been at the same step.
-        environment: Variables; those of this process by default.
+    `READY=1` is sent with the first picture. A sign of life is sent only while the loop is not stuck, so that
+    systemd restarts a stuck loop. `stuck_seconds` returns how long the loop has been at the same step.
     """
 
     def __init__(

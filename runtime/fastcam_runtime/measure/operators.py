@@ -57,8 +57,7 @@ def profile(variant: Variant, options: BenchOptions) -> list[OperatorTime]:
 def sum_up(nodes: Iterable[tuple[str, str, float]]) -> list[OperatorTime]:
     """Add up the medians of all nodes by part and operator, the slowest first.
 
-    Args:
-        nodes: Name, operator and microseconds, once per node and run.
+    `nodes` are name, operator and microseconds, once per node and run.
     """
     samples: dict[tuple[str, str], list[float]] = {}
     for name, operator, microseconds in nodes:

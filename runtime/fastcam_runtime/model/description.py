@@ -16,10 +16,6 @@ from .kernels import describe_kernels
 def describe_graft(path: Path, file: Summary) -> str:
     """Describe a grafted file: one line per fact, then the table of its scales.
 
-    Args:
-        path: The file.
-        file: Its summary; it is grafted.
-
     Raises:
         ModelError: Its metadata are damaged.
     """

@@ -57,12 +57,6 @@ def package_version() -> str:
 def check(path: Path, file_metadata: Mapping[str, str], *, compiled: bool, provider_is_cpu: bool) -> None:
     """Refuse a file that was prepared for another device, or for kernels that are not used.
 
-    Args:
-        path: The file.
-        file_metadata: All of its metadata.
-        compiled: Whether compiled kernels are wanted.
-        provider_is_cpu: Whether the CPU runs the network.
-
     Raises:
         ModelError: The file cannot run here, or its metadata are damaged.
     """
@@ -73,13 +67,7 @@ def check(path: Path, file_metadata: Mapping[str, str], *, compiled: bool, provi
 
 
 def refusal(prepared: str, *, compiled: bool, provider_is_cpu: bool) -> str:
-    """One line why a prepared file cannot run here; empty if it can.
-
-    Args:
-        prepared: `Metadata.prepared` of the file.
-        compiled: Whether compiled kernels are wanted.
-        provider_is_cpu: Whether the CPU runs the network.
-    """
+    """One line why a prepared file, whose `Metadata.prepared` it is, cannot run here; empty if it can."""
     if not prepared:
         return ""
     if not provider_is_cpu:

@@ -25,12 +25,6 @@ def companions(inputs: Sequence[Any], height: int, width: int, batch: int) -> di
 
     With the network's own size, its boxes are in pixels of its input. Known are `orig_target_sizes` (width
     and height: RT-DETR, D-FINE, DEIM); `im_shape` (height and width) and `scale_factor` of PaddleDetection.
-
-    Args:
-        inputs: The result of `session.get_inputs()`.
-        height: Of the network's input.
-        width: Of the network's input.
-        batch: The number of pictures.
     """
     values = {"orig_target_sizes": (width, height), "im_shape": (height, width), "scale_factor": (1, 1)}
     return {
@@ -51,14 +45,10 @@ def _dtype(info: Any) -> np.dtype[Any]:
 
 
 def make_feeds(inputs: Sequence[Any], image: str, shape: Sequence[int], fill: Fill) -> dict[str, np.ndarray]:
-    """A value for every input of a session.
+    """A value for every input of a session, made by `fill` of its shape and type, or by `companions`.
 
-    Args:
-        inputs: The result of `session.get_inputs()`.
-        image: The name of the picture's input.
-        shape: The picture's shape. A free dimension of another input gets the size of the picture's dimension
-            of the same name, else 1.
-        fill: Makes an array of this shape and type; not asked for `companions`.
+    A free dimension of an input other than `image` gets the size of the picture's dimension of the same name,
+    else 1.
 
     Raises:
         ModelError: An input is too large.
@@ -80,10 +70,6 @@ def random_feeds(inputs: Sequence[Any], metadata: Metadata) -> dict[str, np.ndar
     """A random preprocessed picture, and random values for all other inputs.
 
     The seed is fixed, so that two files can be compared.
-
-    Args:
-        inputs: The result of `session.get_inputs()`.
-        metadata: Names the image input, and how a picture is preprocessed.
 
     Raises:
         ModelError: An input is too large.

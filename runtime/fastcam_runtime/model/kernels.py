@@ -13,11 +13,6 @@ STANDARD = "standard operators"
 def describe_kernels(file: Summary, *, compiled: bool, on_cpu: bool) -> str:
     """One line: what computes the maps of a file, and if no compiled kernels do, why.
 
-    Args:
-        file: The summary of the file.
-        compiled: Whether compiled kernels are wanted.
-        on_cpu: Whether the CPU runs the network.
-
     Raises:
         ModelError: The file's metadata are damaged.
     """

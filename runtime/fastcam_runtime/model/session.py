@@ -110,12 +110,7 @@ def quiet_options() -> ort.SessionOptions:
 def start_session(
     model: str | bytes, options: ort.SessionOptions, chosen: Sequence[str] = (providers.CPU,)
 ) -> ort.InferenceSession:
-    """A session whose inputs and outputs have readable names.
-
-    Args:
-        model: A path, or the bytes of a model.
-        options: The session's options.
-        chosen: The providers, the preferred one first.
+    """A session whose inputs and outputs have readable names; the first provider is preferred.
 
     Raises:
         Exception: Any error of onnxruntime, or a text in the model is not UTF-8.

@@ -22,12 +22,8 @@ def run_once(
 ) -> Arrays:
     """All outputs of a session by name; a required class input selects the highest score.
 
-    Args:
-        session: The session.
-        metadata: Names the image input.
-        feeds: The inputs except the class.
-        what: The name of the model in messages.
-        loops: Whether the model has a loop, and so may not end.
+    `feeds` are the inputs except the class, `what` is the name of the model in messages. A model with `loops`
+    may not end.
 
     Raises:
         ModelError: It takes too much memory, or too long; see `limits`.
@@ -42,13 +38,7 @@ def run_once(
 
 
 def difference(name: str, expected: Any, after: Arrays) -> str:
-    """What happened to an output, as the end of a sentence: `changed the output 'x'`; empty if nothing did.
-
-    Args:
-        name: The output.
-        expected: Its value before.
-        after: All outputs now.
-    """
+    """What happened to an output, as the end of a sentence: `changed the output 'x'`; empty if nothing did."""
     if name not in after:
         return f"lost the output '{name}'"
     if not isinstance(expected, np.ndarray):

@@ -101,11 +101,7 @@ def has_loop(model: Path | bytes) -> bool:
 def watched(name: str, pixels: int, *, loops: bool, trial: bool = False) -> Iterator[ort.RunOptions]:
     """Options for one run, which is stopped when it takes too much memory, or too long if it has loops.
 
-    Args:
-        name: The name of the model in messages.
-        pixels: Pixels of the input.
-        loops: Whether the model has a loop.
-        trial: Whether the run counts against `Trials`.
+    `pixels` are those of the input. A `trial` counts against `Trials`.
 
     Raises:
         ModelError: The run was stopped.

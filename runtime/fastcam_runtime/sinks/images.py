@@ -68,11 +68,7 @@ class ImageFile(Sink):
 
 
 class NumberedImages(Sink):
-    """One file per picture, numbered from 0.
-
-    Args:
-        pattern: A path with one number in the file name, as in `frames/%04d.png`.
-    """
+    """One file per picture, numbered from 0: `pattern` has one number in the file name, as `frames/%04d.png`."""
 
     def __init__(self, pattern: str) -> None:
         path = Path(pattern)
@@ -95,9 +91,7 @@ class NumberedImages(Sink):
 class ImageFolder(Sink):
     """One file per picture, named after the file of its frame, or numbered from 0.
 
-    Args:
-        folder: Created if needed.
-        name: The folder as the user wrote it, for errors.
+    The folder is created if needed; errors call it `name`, as the user wrote it.
     """
 
     def __init__(self, folder: Path, name: str) -> None:

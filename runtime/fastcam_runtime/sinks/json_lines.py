@@ -31,9 +31,7 @@ class JsonLines(Sink):
     """Writes one line per frame, each in one piece: class, score, the best five, regions and latency.
 
     Lines are appended, so a restart loses nothing, and a log rotation tool may truncate the file at any time.
-
-    Args:
-        target: A path; `-` for standard output.
+    The target `-` is standard output.
 
     Raises:
         SinkError: The file cannot be written, or is of another kind.

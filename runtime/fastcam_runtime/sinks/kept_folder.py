@@ -33,12 +33,7 @@ class Kept:
 class KeptFolder:
     """Keeps within its limits by deleting its oldest entries; it does not touch files of other programs.
 
-    All methods are thread-safe. The folder is created when the first file is kept.
-
-    Args:
-        path: The folder.
-        files: The most files.
-        megabytes: The most megabytes (of 10⁶ bytes).
+    All methods are thread-safe. The folder is created when the first file is kept. A megabyte has 10⁶ bytes.
 
     Raises:
         FastcamError: A limit is below 1.

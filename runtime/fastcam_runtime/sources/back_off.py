@@ -13,11 +13,7 @@ reconnect at the same moment."""
 
 
 class BackOff:
-    """Waits that grow with every failure.
-
-    Args:
-        steps: The waits in seconds.
-    """
+    """Waits that grow with every failure, in seconds."""
 
     def __init__(self, steps: Sequence[float] = STEPS) -> None:
         self._steps = steps

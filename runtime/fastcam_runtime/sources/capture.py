@@ -25,10 +25,8 @@ _FASTEST = 1000.0
 class CaptureGrabber:
     """A `cv2.VideoCapture` as a `Grabber`.
 
-    Args:
-        capture: The open camera.
-        timeout: Seconds after which OpenCV gives up a read; None if it does not tell.
-        jpegs: The camera returns JPEG files, which are decoded here.
+    `timeout` are the seconds after which OpenCV gives up a read; None if it does not tell. A camera with
+    `jpegs` returns JPEG files, which are decoded here.
     """
 
     def __init__(

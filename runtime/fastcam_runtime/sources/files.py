@@ -141,13 +141,7 @@ def _is_text(path: Path) -> bool:
 
 
 class VideoFrames(OrderedSource):
-    """A video with an end; frames that cannot be decoded are skipped.
-
-    Args:
-        name: Its name in messages.
-        connect: Opens it at the beginning; may raise `SourceError`.
-        options: Size, rate, flip, loop and pace.
-    """
+    """A video with an end; frames that cannot be decoded are skipped. `connect` opens it at the beginning."""
 
     def __init__(self, name: str, connect: Callable[[], cv2.VideoCapture], options: SourceOptions) -> None:
         self._connect = connect

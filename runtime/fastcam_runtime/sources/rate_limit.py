@@ -6,13 +6,10 @@ import math
 
 
 class RateLimit:
-    """Selects frames so that their average rate stays below a limit. It never delays a frame.
+    """Selects frames so that their average rate stays below `fps`. It never delays a frame.
 
     A frame may be up to half a period early: cameras jitter, and one that runs at exactly this rate would
     otherwise lose every second frame.
-
-    Args:
-        fps: Most frames per second; None for no limit.
     """
 
     def __init__(self, fps: float | None) -> None:

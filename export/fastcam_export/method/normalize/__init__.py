@@ -18,15 +18,9 @@ _BUILDERS: Mapping[str, Callable[..., Step]] = {"gauss": gauss, "gamma": gamma, 
 
 
 def normalize(name: str, *, opset: int, height: int | None, width: int | None) -> Step:
-    """The step from a map S, float32 [N,h,w], to M of the same shape in 0…1.
+    """The step from a map S, float32 [N,h,w], to M of the same shape in 0…1; h and w are None where free.
 
     A constant map, also one of a single pixel, gives a constant: ½ for gauss, near ½ for gamma, 0 for range.
-
-    Args:
-        name: One of `NORMALIZATIONS`.
-        opset: Opset of the model, 13 or newer.
-        height: h, or None where it is free.
-        width: w, or None where it is free.
     """
     if name not in _BUILDERS:
         raise FastcamError(f"no normalisation named '{name}'{closest(name, NORMALIZATIONS)}")

@@ -32,11 +32,8 @@ _COPY_SECONDS = 20.0
 def copy_streams(program: str, source: Path, target: Path, seconds: float | None = None) -> bool:
     """Copy the video of `source` into an ordinary file; returns whether that can be played.
 
-    Args:
-        program: `ffmpeg`.
-        source: A complete file, or one whose writer was killed.
-        target: Its suffix chooses the container. It is removed if it cannot be played.
-        seconds: The longest time for it; None for no limit.
+    `source` may be a file whose writer was killed. The suffix of `target` chooses the container; it is
+    removed if it cannot be played.
     """
     command = [
         *(program, "-nostdin", "-hide_banner", "-loglevel", "error", "-y"),

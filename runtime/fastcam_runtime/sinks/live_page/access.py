@@ -26,11 +26,8 @@ _LOCAL_SUFFIXES = (".local", ".lan", ".internal", ".home.arpa")
 class Access:
     """Access control by token, host name and origin.
 
-    Args:
-        host: The address that the server listens on.
-        port: Its port; part of the cookie's name, because cookies are shared between ports.
-        token: The password; None for no password.
-        secure: The page is served by https only.
+    Without a token there is no password. The port is part of the cookie's name, because cookies are shared
+    between ports. A `secure` page is served by https only.
 
     Raises:
         SinkError: The token has characters that need quoting in a URL or a cookie.

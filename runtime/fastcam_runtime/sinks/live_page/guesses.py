@@ -34,9 +34,6 @@ class Guesses:
     """Wrong tokens by address. All methods are thread-safe.
 
     A browser that holds an old token sends it twice a second; so the same wrong token counts once.
-
-    Args:
-        clock: Returns the time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -95,11 +95,7 @@ class _Visit:
 class BoundedServer(socketserver.ThreadingTCPServer):
     """Listens on one address and passes each request to `answer` in its own thread.
 
-    Args:
-        host: The address.
-        port: 0 for any free one.
-        answer: Answers a request.
-        context: For https.
+    Port 0 takes any free one; `context` is for https.
 
     Raises:
         SinkError: The address is in use, not permitted, or not of this machine.

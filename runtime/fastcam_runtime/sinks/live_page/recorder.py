@@ -27,12 +27,7 @@ class Recorder:
     """Records what the page shows.
 
     `start` and `stop` may be called from any thread; `write`, `refresh` and `close` only from the loop's. If
-    a recording fails, it ends, and `error` says why: the loop continues.
-
-    Args:
-        folder: Where recordings go.
-        fps: The frame rate of the video.
-        real_time: The source is live, as for `VideoFile`.
+    a recording fails, it ends, and `error` says why: the loop continues. `real_time` is that of `VideoFile`.
     """
 
     def __init__(self, folder: KeptFolder, fps: float, *, real_time: bool) -> None:

@@ -19,11 +19,7 @@ _REPEAT_SECONDS = 5.0
 
 
 class PictureStream:
-    """Sends the latest picture, and every later one, to a limited number of viewers.
-
-    Args:
-        latest: Where the pictures come from; the streams end when it is closed.
-    """
+    """Sends the pictures of `latest` to a limited number of viewers, until it is closed."""
 
     def __init__(self, latest: LatestFrame) -> None:
         self._latest = latest
