@@ -30,7 +30,7 @@ class Seen:
 
 
 class Witness(Sink):
-    """A sink that records the label of each picture, shows none, and calls `seen` with their number so far."""
+    """A sink that records the label of each picture and shows none; `seen` gets their number so far."""
 
     def __init__(self, seen: Callable[[int], None]) -> None:
         self.labels: list[Seen] = []

@@ -25,7 +25,7 @@ class StatedSize:
 
 
 def stated_size(metadata: Mapping[str, str], path: Path | None) -> StatedSize | None:
-    """The size in Ultralytics' `imgsz`, the JSON files beside the model or PaddleOCR's `character`, if any."""
+    """The size in Ultralytics' `imgsz`, JSON files beside the model or PaddleOCR's `character`, if any."""
     found = [(f"'{IMGSZ_KEY}' in the file", literal(metadata.get(IMGSZ_KEY, "")))]
     if path is not None:
         found += hugging_face.sizes(path)

@@ -38,7 +38,7 @@ def run_once(
 
 
 def difference(name: str, expected: Any, after: Arrays) -> str:
-    """What happened to an output, as the end of a sentence: `changed the output 'x'`; empty if nothing did."""
+    """What happened to an output, as the end of a sentence: `changed the output 'x'`; empty if nothing."""
     if name not in after:
         return f"lost the output '{name}'"
     if not isinstance(expected, np.ndarray):

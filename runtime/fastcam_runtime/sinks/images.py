@@ -68,7 +68,7 @@ class ImageFile(Sink):
 
 
 class NumberedImages(Sink):
-    """One file per picture, numbered from 0: `pattern` has one number in the file name, as `frames/%04d.png`."""
+    """One file per picture, numbered from 0; `pattern` has one number, as in `frames/%04d.png`."""
 
     def __init__(self, pattern: str) -> None:
         path = Path(pattern)
