@@ -143,5 +143,5 @@ def observe(
         feeds = make_feeds(session.get_inputs(), image, ends.shape, np.zeros)
         if picture is not None:
             feeds[image] = picture
-        results = Runner("the model", data, trial=True)(session, list(names), feeds)
+        results = Runner("the model", data)(session, list(names), feeds, trial=True)
     return {n: result for n, result in zip(names, results, strict=True) if isinstance(result, np.ndarray)}

@@ -74,5 +74,5 @@ def _run(model: Path | bytes, feeds: dict[str, np.ndarray]) -> dict[str, np.ndar
         required = [value.name for value in session.get_inputs() if value.name in CHOICE_INPUTS]
         feeds = {**feeds, **{name: np.array([ARGMAX], np.int64) for name in required}}
         names = [value.name for value in session.get_outputs()]
-        arrays = Runner("the deployed form", model, trial=True)(session, None, feeds)
+        arrays = Runner("the deployed form", model)(session, None, feeds, trial=True)
         return dict(zip(names, arrays, strict=True))

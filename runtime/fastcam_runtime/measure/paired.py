@@ -176,9 +176,10 @@ def open_variant(
     session = opened(path, threads=options.threads, provider=options.provider, compiled=options.compiled)
     load_ms = 1e3 * (time.perf_counter() - started)
     feed = random_inputs(session, path)
+    runner = Runner(str(path), path)
     with ort_errors_as(ModelError, f"{path}: does not run"):
-        Runner(str(path), path, trial=True)(session, None, feed)
-    return Variant(name, path, session, load_ms, feed, Runner(str(path), path))
+        runner(session, None, feed, trial=True)
+    return Variant(name, path, session, load_ms, feed, runner)
 
 
 def measure(variants: Sequence[Variant], rounds: int, progress: Callable[[int], None] | None = None) -> None:

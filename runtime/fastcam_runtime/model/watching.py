@@ -50,25 +50,23 @@ class Trials:
 
 
 class Runner:
-    """Runs the sessions of one file. The first run of each is watched; all are if the file has a loop.
+    """Runs the sessions of one file. The first run of each is watched; all are if the file has a loop."""
 
-    Args:
-        name: The name of the model in messages.
-        model: Its file, or its bytes.
-        trial: Whether the runs count against `Trials`: nobody asked for so many.
-    """
-
-    def __init__(self, name: str, model: Path | bytes, *, trial: bool = False) -> None:
+    def __init__(self, name: str, model: Path | bytes) -> None:
         self._name = name
-        self._trial = trial
         self.loops = has_loop(model)
         """Whether the model may have a loop."""
         self._seen: WeakSet[ort.InferenceSession] = WeakSet()
 
     def __call__(
-        self, session: ort.InferenceSession, names: Sequence[str] | None, feed: Mapping[str, Array]
+        self,
+        session: ort.InferenceSession,
+        names: Sequence[str] | None,
+        feed: Mapping[str, Array],
+        *,
+        trial: bool = False,
     ) -> list[Array]:
-        """The outputs `names` of a session of this file.
+        """The outputs `names` of a session of this file. A `trial` counts against `Trials`.
 
         Raises:
             ModelError: The run was stopped.
@@ -79,7 +77,7 @@ class Runner:
             return list(session.run(wanted, feed))
         self._seen.add(session)
         pixels = pixels_of(feed.values())
-        with watched(self._name, pixels, loops=self.loops, trial=self._trial) as options:
+        with watched(self._name, pixels, loops=self.loops, trial=trial) as options:
             return list(session.run(wanted, feed, options))
 
 
