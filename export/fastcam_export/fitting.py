@@ -26,7 +26,7 @@ _LEAST = 1e-9
 
 
 @dataclass(frozen=True)
-class Candidate:
+class KnownPreprocess:
     """A preprocessing that networks are trained with, and its name."""
 
     name: str
@@ -46,7 +46,7 @@ class Photo:
 class Fit:
     """How the network answers under one candidate."""
 
-    candidate: Candidate
+    candidate: KnownPreprocess
     probabilities: np.ndarray
     """Photos × classes, the mean of each photo and its mirror image."""
     fit: float
@@ -55,7 +55,7 @@ class Fit:
     """Photos whose best class is the expected one."""
 
 
-def candidates(channels: int) -> Iterator[Candidate]:
+def candidates(channels: int) -> Iterator[KnownPreprocess]:
     """The candidates, the usual ones first."""
     if channels not in (1, 3):
         raise GraftError(f"check knows how gray and colour pictures are fed, not {channels} channels")
@@ -64,10 +64,12 @@ def candidates(channels: int) -> Iterator[Candidate]:
         for name, preset in presets.items():
             if channels == 1:
                 gray = replace(preset, order="GRAY", mean=preset.mean[1:2], std=preset.std[1:2])
-                yield Candidate(f"{name} gray", gray, resize)
+                yield KnownPreprocess(f"{name} gray", gray, resize)
                 continue
-            yield Candidate(f"{name} RGB", preset, resize)
-            yield Candidate(f"{name} BGR", Preprocess("BGR", preset.mean[::-1], preset.std[::-1]), resize)
+            yield KnownPreprocess(f"{name} RGB", preset, resize)
+            yield KnownPreprocess(
+                f"{name} BGR", Preprocess("BGR", preset.mean[::-1], preset.std[::-1]), resize
+            )
 
 
 def fits(model: Path, image: ImageInput, scores: str, scores_are: str, photos: Sequence[Photo]) -> list[Fit]:
@@ -117,7 +119,7 @@ def _agreed(twice: Sequence[np.ndarray], expected: int | None) -> np.ndarray:
     return result
 
 
-def _fit(candidate: Candidate, rows: np.ndarray, photos: Sequence[Photo]) -> Fit:
+def _fit(candidate: KnownPreprocess, rows: np.ndarray, photos: Sequence[Photo]) -> Fit:
     best = rows.argmax(axis=1)
     wanted = [b if photo.expected is None else photo.expected for b, photo in zip(best, photos, strict=True)]
     chosen = np.maximum(rows[np.arange(len(rows)), wanted], _LEAST)

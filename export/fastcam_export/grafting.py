@@ -30,7 +30,7 @@ from .authoring.ops import last_first
 from .authoring.tap_input import pre_activation, quantized_tap, read_activated
 from .choices import COMPILED, PRE_ACTIVATION
 from .errors import GraftError
-from .load import Source
+from .load import LoadedModel
 from .metadata.describe import describe_graft, for_others
 from .method.approximate import Scales, first_channels, thin
 from .method.class_maps import class_activation, class_products
@@ -52,7 +52,7 @@ class Grafted:
     notes: tuple[str, ...]
 
 
-def graft_branch(source: Source, options: Options) -> Grafted:
+def graft_branch(source: LoadedModel, options: Options) -> Grafted:
     """Append the saliency branch to the source's protobuf.
 
     The network's own nodes, inputs and outputs do not change; `source.proto` is extended in place.

@@ -14,8 +14,8 @@ from fastcam_export.analysis.taps import Tap
 from fastcam_export.authoring.branch import Branch
 from fastcam_export.authoring.ops import Ops
 from fastcam_export.cam import class_activation_map, minmax
+from fastcam_export.cam.class_head import find_head, infer_head
 from fastcam_export.cam.gradient import head_gradient
-from fastcam_export.cam.head import find_head, infer_head
 from fastcam_export.cam.outline import outline
 
 CLASS = "saliency_class"

@@ -10,18 +10,18 @@ import onnx_ir as ir
 from .activations import Kind, kinds
 from .dominators import dominators, inputs_of
 from .ends import Ends
-from .geometry import Geometry
+from .geometry import TensorGeometry
 from .operators import facts
 from .shapes import Shapes
 
 
 @dataclass(frozen=True)
-class Candidate:
+class TapCandidate:
     """A tensor of the network with a picture's layout, and the facts that decide whether it becomes a tap."""
 
     value: ir.Value
     shape: tuple[int, ...]
-    geometry: Geometry
+    geometry: TensorGeometry
     kind: Kind
     dominator: bool
     pooled: bool
@@ -43,7 +43,7 @@ class Candidate:
         return node.op_type if node is not None else "input"
 
 
-def candidates(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> list[Candidate]:
+def candidates(ends: Ends, shapes: Shapes, geometry: Mapping[str, TensorGeometry]) -> list[TapCandidate]:
     """Every tensor on the picture's path that could be tapped, in topological order."""
     kind = kinds(ends.path)
     dominating = {value.name for value in dominators(ends.path, ends.image, ends.scores)}
@@ -51,7 +51,7 @@ def candidates(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> 
     depth: dict[str | None, int] = {}
     pooled: set[str] = set()
     turned: set[str] = set()
-    found: list[Candidate] = []
+    found: list[TapCandidate] = []
     for position, node in enumerate(ends.path):
         operator = facts(node.op_type)
         source = node.inputs[0] if node.inputs else None
@@ -80,7 +80,7 @@ def candidates(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> 
             shape = shapes.get(value.name, ())  # a sequence has no shape
             if node.op_type == "QuantizeLinear" or where is None or len(shape) != 4:
                 continue
-            candidate = Candidate(
+            candidate = TapCandidate(
                 value,
                 shape,
                 where,
@@ -96,7 +96,7 @@ def candidates(ends: Ends, shapes: Shapes, geometry: Mapping[str, Geometry]) -> 
     return found
 
 
-def _is_usable(candidate: Candidate, ends: Ends) -> bool:
+def _is_usable(candidate: TapCandidate, ends: Ends) -> bool:
     height, width = candidate.geometry.size
     if height * width <= 1 or height > ends.size[0] or width > ends.size[1]:
         return False
@@ -109,7 +109,7 @@ def _is_usable(candidate: Candidate, ends: Ends) -> bool:
     return candidate.dominator and candidate.kind >= Kind.SIGNED and not candidate.turned
 
 
-def only_gates(value: ir.Value, ends: Ends, known: Mapping[str, Geometry]) -> bool:
+def only_gates(value: ir.Value, ends: Ends, known: Mapping[str, TensorGeometry]) -> bool:
     """Whether `value` reaches the scores only as a gate: a factor of finer tensors that do not depend on it.
 
     Such a side branch weights the features of another path, as the attention of GhostNetV2 does. A tensor

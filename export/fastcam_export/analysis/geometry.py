@@ -17,7 +17,7 @@ from .values import constant
 
 
 @dataclass(frozen=True)
-class Geometry:
+class TensorGeometry:
     """Layout, down-sampling and size of one tensor."""
 
     layout: str | None
@@ -33,9 +33,9 @@ class Geometry:
     """Whether its axes are not the picture's, as in an attention matrix: positions × positions."""
 
 
-def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
+def geometries(ends: Ends, shapes: Shapes) -> dict[str, TensorGeometry]:
     """The geometry of every tensor on the picture's path, by name."""
-    known = {ends.image.name or "": Geometry(ends.layout, (1.0, 1.0), ends.size)}
+    known = {ends.image.name or "": TensorGeometry(ends.layout, (1.0, 1.0), ends.size)}
     # No layer sees what is cropped before the first convolution, so the rest counts as the picture.
     picture = (0, 0)
     for node in ends.path:
@@ -66,7 +66,7 @@ def geometries(ends: Ends, shapes: Shapes) -> dict[str, Geometry]:
     return known
 
 
-def cut_size(ends: Ends, known: Mapping[str, Geometry]) -> tuple[int, int] | None:
+def cut_size(ends: Ends, known: Mapping[str, TensorGeometry]) -> tuple[int, int] | None:
     """The height and width that a network crops its picture to before its first convolution."""
     for node in ends.path:
         if facts(node.op_type).strides:
@@ -87,7 +87,7 @@ def spatial_size(shape: tuple[int, ...], layout: str) -> tuple[int, int]:
     return shape[layout.index("H")], shape[layout.index("W")]
 
 
-def _main(sources: list[Geometry], elements: list[int]) -> Geometry:
+def _main(sources: list[TensorGeometry], elements: list[int]) -> TensorGeometry:
     """The operand of a node that carries the pixels."""
     # The larger of a tensor and its gate (C×1×1). If a crop and a whole have the same size, the whole.
     source = max(sources, key=lambda g: (g.layout is not None, g.size[0] * g.size[1], g.whole is None))
@@ -96,8 +96,8 @@ def _main(sources: list[Geometry], elements: list[int]) -> Geometry:
 
 
 def _through(
-    node: ir.Node, source: Geometry, shape: tuple[int, ...], shapes: Shapes, picture: tuple[int, int]
-) -> Geometry:
+    node: ir.Node, source: TensorGeometry, shape: tuple[int, ...], shapes: Shapes, picture: tuple[int, int]
+) -> TensorGeometry:
     if facts(node.op_type).strides:
         return _strided(node, source, shape, shapes)
     if source.layout is None:
@@ -117,7 +117,7 @@ def _through(
     return replace(source, stride=_rescaled(source, size), size=size)
 
 
-def _strided(node: ir.Node, source: Geometry, shape: tuple[int, ...], shapes: Shapes) -> Geometry:
+def _strided(node: ir.Node, source: TensorGeometry, shape: tuple[int, ...], shapes: Shapes) -> TensorGeometry:
     before = shapes.get(node.inputs[0].name or "") if node.inputs[0] is not None else None
     # These operators read NCHW by definition, so here a lost layout is known again.
     if before is None or source.foreign or source.layout not in (None, "NCHW"):
@@ -133,7 +133,9 @@ def _strided(node: ir.Node, source: Geometry, shape: tuple[int, ...], shapes: Sh
     return replace(source, layout="NCHW", stride=stride, size=spatial_size(shape, "NCHW"))
 
 
-def _cut(node: ir.Node, source: Geometry, size: tuple[int, int], picture: tuple[int, int]) -> Geometry:
+def _cut(
+    node: ir.Node, source: TensorGeometry, size: tuple[int, int], picture: tuple[int, int]
+) -> TensorGeometry:
     """The geometry after a crop: the whole picture, perhaps with fewer pixels, or a part of it."""
     steps = _steps(node, source)
     stride = (source.stride[0] * steps[0], source.stride[1] * steps[1])
@@ -145,7 +147,7 @@ def _cut(node: ir.Node, source: Geometry, size: tuple[int, int], picture: tuple[
     return replace(source, stride=stride, size=size, whole=source.size if part else source.whole)
 
 
-def _steps(node: ir.Node, source: Geometry) -> tuple[int, int]:
+def _steps(node: ir.Node, source: TensorGeometry) -> tuple[int, int]:
     """The steps of a Slice along rows and columns."""
     if node.op_type != "Slice" or len(node.inputs) < 5:
         return 1, 1
@@ -158,7 +160,7 @@ def _steps(node: ir.Node, source: Geometry) -> tuple[int, int]:
     return by_axis.get(layout.index("H"), 1), by_axis.get(layout.index("W"), 1)
 
 
-def _rescaled(source: Geometry, size: tuple[int, int]) -> tuple[float, float]:
+def _rescaled(source: TensorGeometry, size: tuple[int, int]) -> tuple[float, float]:
     """The stride after an operator without strides. Only a clear change of size counts."""
 
     def factor(before: int, after: int) -> float:

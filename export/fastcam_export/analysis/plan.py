@@ -12,7 +12,7 @@ from fastcam_runtime.model.feeds import is_companion
 from ..choices import OF_SPREAD
 from ..detect.find import Detector, Network, find_detector, may_be_detector
 from ..detect.recognise import NoHeadError
-from ..load import Source
+from ..load import LoadedModel
 from ..load.view import view
 from ..metadata.labels import NAMES_KEY, parse_names
 from ..metadata.stated_size import StatedSize, stated_size
@@ -20,7 +20,7 @@ from ..method.bilinear import Size
 from ..options import Options
 from .candidates import candidates
 from .ends import DEFAULT_SIZE, Ends, find_ends, other_scores
-from .geometry import Geometry, cut_size, geometries
+from .geometry import TensorGeometry, cut_size, geometries
 from .scores import find_logits, holds_no_numbers, scores_of_one
 from .shapes import Shapes, concrete_shapes, lasting_shapes
 from .taps import Tap, find_taps, named_taps, uninformative_tensors
@@ -63,7 +63,7 @@ class Plan:
         return _fixed_size(self.ends, tap)
 
 
-def plan(source: Source, options: Options) -> Plan:
+def plan(source: LoadedModel, options: Options) -> Plan:
     """Find the image input, the scores and the taps of a loaded model.
 
     Raises:
@@ -99,7 +99,7 @@ def plan(source: Source, options: Options) -> Plan:
 
 
 def _detector(
-    source: Source, model: ir.Model, ends: Ends, shapes: Shapes, options: Options
+    source: LoadedModel, model: ir.Model, ends: Ends, shapes: Shapes, options: Options
 ) -> Detector | NoHeadError | None:
     if options.head is None and not may_be_detector(model, ends):
         return None
@@ -123,7 +123,7 @@ def _lasting_dims(ends: Ends, tap: Tap) -> Dims:
 def _notes(
     model: ir.Model,
     ends: Ends,
-    geometry: Mapping[str, Geometry],
+    geometry: Mapping[str, TensorGeometry],
     options: Options,
     stated: StatedSize | None,
 ) -> Iterator[str]:

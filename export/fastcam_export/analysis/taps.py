@@ -15,9 +15,9 @@ from fastcam_runtime.text import count
 
 from ..errors import GraftError
 from .activations import Kind, upper_bound
-from .candidates import Candidate, only_gates
+from .candidates import TapCandidate, only_gates
 from .ends import Ends, find_value
-from .geometry import Geometry
+from .geometry import TensorGeometry
 from .operators import facts
 
 
@@ -56,7 +56,7 @@ _HIDE_LAYERS = ("ConcatFromSequence", "If", "Loop", "Scan", "SequenceAt")
 
 
 def find_taps(
-    found: Sequence[Candidate], ends: Ends, geometry: Mapping[str, Geometry], least_channels: int = 1
+    found: Sequence[TapCandidate], ends: Ends, geometry: Mapping[str, TensorGeometry], least_channels: int = 1
 ) -> list[Tap]:
     """One tap per scale, shallow to deep.
 
@@ -65,7 +65,7 @@ def find_taps(
     Raises:
         GraftError: No tensor of the network qualifies (an MLP, a vision transformer).
     """
-    by_scale: dict[tuple[float, float], list[Candidate]] = {}
+    by_scale: dict[tuple[float, float], list[TapCandidate]] = {}
     for candidate in found:
         if candidate.depth and _is_informative(candidate, least_channels):
             by_scale.setdefault(candidate.geometry.stride, []).append(candidate)
@@ -90,7 +90,7 @@ def find_taps(
     return sorted(taps, key=lambda tap: order[id(tap.value)])
 
 
-def uninformative_tensors(found: Sequence[Candidate], least_channels: int) -> list[str]:
+def uninformative_tensors(found: Sequence[TapCandidate], least_channels: int) -> list[str]:
     """Activated tensors that have too few channels to be a scale, or that are an output of the network."""
     return [
         f"'{c.name}' ({'×'.join(map(str, c.shape[1:]))})"
@@ -99,7 +99,7 @@ def uninformative_tensors(found: Sequence[Candidate], least_channels: int) -> li
     ]
 
 
-def _is_informative(candidate: Candidate, least_channels: int) -> bool:
+def _is_informative(candidate: TapCandidate, least_channels: int) -> bool:
     layout = candidate.geometry.layout or "NCHW"
     answer = candidate.value.is_graph_output() and not candidate.value.uses()
     return candidate.shape[layout.index("C")] >= least_channels and not answer
@@ -109,7 +109,7 @@ def named_taps(
     model: ir.Model,
     names: Sequence[str],
     ends: Ends,
-    found: Sequence[Candidate],
+    found: Sequence[TapCandidate],
     least_channels: int = 1,
 ) -> list[Tap]:
     """The taps that the user names, shallow to deep.
@@ -141,15 +141,15 @@ def named_taps(
     return taps
 
 
-def _choose(group: list[Candidate], ends: Ends, geometry: Mapping[str, Geometry]) -> Tap | None:
+def _choose(group: list[TapCandidate], ends: Ends, geometry: Mapping[str, TensorGeometry]) -> Tap | None:
     """Apply the rules in order, from the best case to the last resort."""
     # Dominators have a unique order. Parallel branches may be listed in any order: sort these by depth.
     group = sorted(group, key=lambda c: c.depth)
 
-    def activated(c: Candidate) -> bool:
+    def activated(c: TapCandidate) -> bool:
         return c.kind >= Kind.SIGNED and not c.pooled
 
-    rules: tuple[tuple[Callable[[Candidate], bool], str], ...] = (
+    rules: tuple[tuple[Callable[[TapCandidate], bool], str], ...] = (
         (lambda c: c.dominator and activated(c), "last activated dominator"),
         (
             lambda c: c.dominator and c.kind == Kind.RESIDUAL and not c.pooled,
@@ -171,7 +171,7 @@ def _choose(group: list[Candidate], ends: Ends, geometry: Mapping[str, Geometry]
     return None
 
 
-def _tap(candidate: Candidate, why: str, rejected: tuple[str, ...] = ()) -> Tap:
+def _tap(candidate: TapCandidate, why: str, rejected: tuple[str, ...] = ()) -> Tap:
     nonnegative = candidate.kind == Kind.NON_NEGATIVE
     why = f"{why}, {'never negative' if nonnegative else 'signed: a ReLU is applied first'}"
     bound = upper_bound(candidate.value) if nonnegative else None
@@ -180,7 +180,7 @@ def _tap(candidate: Candidate, why: str, rejected: tuple[str, ...] = ()) -> Tap:
     return Tap(candidate.value, layout, shape, candidate.operator, nonnegative, bound, why, rejected)
 
 
-def _rejections(group: list[Candidate], chosen: Candidate, most: int = 3) -> tuple[str, ...]:
+def _rejections(group: list[TapCandidate], chosen: TapCandidate, most: int = 3) -> tuple[str, ...]:
     """The nearest activated neighbours, each with the reason against it."""
     others = [c for c in group if c is not chosen and (c.kind >= Kind.SIGNED or c.pooled)]
     here = group.index(chosen)
@@ -188,7 +188,7 @@ def _rejections(group: list[Candidate], chosen: Candidate, most: int = 3) -> tup
     return tuple(f"{c.name} ({c.operator}): {_objection(c, chosen)}" for c in others[:most])
 
 
-def _objection(candidate: Candidate, chosen: Candidate) -> str:
+def _objection(candidate: TapCandidate, chosen: TapCandidate) -> str:
     if candidate.pooled:
         return "pooled or padded"
     if not candidate.dominator and chosen.dominator:

@@ -18,9 +18,9 @@ from ..authoring.branch import Branch
 from ..authoring.ops import Ops
 from ..authoring.tap_input import float_activation, read_tap
 from .at_tap import map_of_gradient
+from .class_head import find_head, infer_head
 from .closed_form import find_closed_form, gap_gradcam, gap_gradcam_plus_plus
 from .gradcam import Features, class_map
-from .head import find_head, infer_head
 from .layercam import SCALES, layer_activation_maps
 from .linear_layer import LinearLayer
 from .outline import outline

@@ -8,14 +8,14 @@ from ..analysis.taps import Tap
 from ..authoring.branch import Branch
 from ..authoring.ops import Ops, Step
 from ..authoring.tap_input import channels_first, read_tap
+from .class_head import ClassHead
 from .gradient import head_gradient
-from .head import Head
 from .outline import outline
 from .selection import class_channel
 
 
 def map_of_gradient(
-    branch: Branch, tap: Tap, head: Head, selected: ir.Value, step: Step, where: str
+    branch: Branch, tap: Tap, head: ClassHead, selected: ir.Value, step: Step, where: str
 ) -> ir.Value:
     """HeadGradient → `step`, a function of features and gradient, each float32 [N,C,h,w].
 

@@ -13,13 +13,13 @@ import onnx_ir as ir
 from ..analysis.operators import facts
 from ..analysis.values import known_dims
 from ..authoring.ops import Ops, Step, make_function
+from .class_head import ClassHead
 from .gradcam import Features, alpha_relu, weighted_sum, with_epsilon
-from .head import Head
 from .linear_layer import LinearLayer, linear_layer
 from .rules.reductions import reduced_axes
 
 
-def find_closed_form(head: Head, layout: str = "NCHW") -> LinearLayer | None:
+def find_closed_form(head: ClassHead, layout: str = "NCHW") -> LinearLayer | None:
     """The layer of a head that is only pooling and a linear layer, else None; `layout` is the tap's."""
     value = head.logits
     layer = linear_layer(value, head.path)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from ..authoring.ops import Ops
-from .head import Head
+from .class_head import ClassHead
 from .rules import apply_rule
 from .seed import Cotangent, seed
 from .site import Forward, Site
 
 
-def head_gradient(op: Ops, head: Head, class_index: ir.Value) -> tuple[ir.Value, bool]:
+def head_gradient(op: Ops, head: ClassHead, class_index: ir.Value) -> tuple[ir.Value, bool]:
     """Walk the head backwards once and sum the gradients that arrive at the tap.
 
     The nodes read the values of the forward pass and recompute none. `class_index` is int64 [N].
@@ -27,7 +27,7 @@ def head_gradient(op: Ops, head: Head, class_index: ir.Value) -> tuple[ir.Value,
     return (start.g, True) if start.of_class else (walk_back(op, head, start), False)
 
 
-def walk_back(op: Ops, head: Head, start: Cotangent) -> ir.Value:
+def walk_back(op: Ops, head: ClassHead, start: Cotangent) -> ir.Value:
     """The gradient at the tap that a cotangent of the head causes, in the shape of the tap.
 
     Raises:

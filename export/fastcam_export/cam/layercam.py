@@ -16,7 +16,7 @@ from ..analysis.values import Dims
 from ..authoring.branch import Branch
 from ..authoring.ops import Ops, Step, make_function
 from .at_tap import map_of_gradient
-from .head import find_head, infer_head
+from .class_head import find_head, infer_head
 from .selection import check_scores, minmax, selected_class
 
 SCALES = 2

@@ -14,7 +14,7 @@ import onnx_ir as ir
 from ..analysis.operators import facts
 from ..analysis.values import Dims, known_dims
 from ..authoring.ops import Ops
-from .head import Head
+from .class_head import ClassHead
 from .linear_layer import linear_layer
 from .rules import apply_rule
 from .rules.reductions import reduced_axes
@@ -31,7 +31,7 @@ class Cotangent:
     """Whether `g` is the slice N×1×… of the selected class, all other classes having 0."""
 
 
-def seed(op: Ops, head: Head, class_index: ir.Value) -> Cotangent:
+def seed(op: Ops, head: ClassHead, class_index: ir.Value) -> Cotangent:
     """Walk back from the logits on the slice of the class, int64 [N], as far as possible."""
     value, classes = head.logits, _classes(head.logits)
     if classes is None:

@@ -15,7 +15,7 @@ from fastcam_runtime.sinks.atomic import check_folder, prepare_folder, write_who
 
 from ..api import export
 from ..errors import GraftError
-from ..evaluate.evaluation import Request, begin, evaluate
+from ..evaluate.evaluation import EvaluationRequest, begin, evaluate
 from ..evaluate.localisation import Objects
 from ..evaluate.pictures import list_pictures
 from ..evaluate.report import page, table
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if args.count is not None and args.count < len(pictures):
         pictures = [pictures[k * len(pictures) // args.count] for k in range(args.count)]
     objects = None if args.boxes is None else Objects(args.boxes)
-    request = Request(pictures, objects, args.video, args.seed, args.sanity)
+    request = EvaluationRequest(pictures, objects, args.video, args.seed, args.sanity)
     with temporary_folder("fastcam-evaluate-") as folder:
         subject = Subject(_grafted(args, folder), args.threads)
         found = begin(subject, args.model, request)

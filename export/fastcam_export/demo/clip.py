@@ -18,7 +18,7 @@ from fastcam_runtime.text import format_table
 
 
 @dataclass(frozen=True)
-class Seen:
+class LabelRun:
     """A label, and the run of frames that had it."""
 
     label: str
@@ -33,7 +33,7 @@ class Witness(Sink):
     """A sink that records the label of each picture and shows none; `seen` gets their number so far."""
 
     def __init__(self, seen: Callable[[int], None]) -> None:
-        self.labels: list[Seen] = []
+        self.labels: list[LabelRun] = []
         self._count = 0
         self._seen = seen
 
@@ -42,14 +42,16 @@ class Witness(Sink):
         before = self.labels[-1] if self.labels else None
         if before is not None and before.label == label:
             low, high = min(before.lowest, score), max(before.highest, score)
-            self.labels[-1] = Seen(label, before.first, index, low, high)
+            self.labels[-1] = LabelRun(label, before.first, index, low, high)
         else:
-            self.labels.append(Seen(label, index, index, score, score))
+            self.labels.append(LabelRun(label, index, index, score, score))
         self._count += 1
         self._seen(self._count)
 
 
-def record(explainer: Explainer, clip: TestClip, video: Path, progress: Callable[[int], None]) -> list[Seen]:
+def record(
+    explainer: Explainer, clip: TestClip, video: Path, progress: Callable[[int], None]
+) -> list[LabelRun]:
     """Play the clip to its end through the loop that `fastcam run` uses, into a video; returns its labels.
 
     `progress` is called after each frame with the number of frames so far.
@@ -60,7 +62,7 @@ def record(explainer: Explainer, clip: TestClip, video: Path, progress: Callable
     return witness.labels
 
 
-def format_labels(seen: list[Seen]) -> str:
+def format_labels(seen: list[LabelRun]) -> str:
     """The table of labels, with their frames and probabilities."""
     rows = [
         [s.label, _span(f"{s.first}", f"{s.last}"), _span(f"{s.lowest:.0%}", f"{s.highest:.0%}")]

@@ -18,7 +18,7 @@ from fastcam_runtime.sources.test_clip import DEFAULT_FPS, TestClip
 from ..api import export
 from ..cli.progress import Progress
 from ..save.interruption import temporary_folder
-from .clip import Seen, format_labels, record
+from .clip import LabelRun, format_labels, record
 from .contact_sheet import FRAME, Row, columns_for, draw_sheet, pick
 from .latency import compare, format_latency
 from .options import DemoOptions
@@ -101,7 +101,7 @@ def published(out: Path) -> Iterator[Path]:
         raise
 
 
-def _report(out: Path, seen: list[Seen], latency: str) -> str:
+def _report(out: Path, seen: list[LabelRun], latency: str) -> str:
     files = {
         VIDEO: "the clip with the map over it",
         SHEET: "every map, for a few frames of the clip",

@@ -14,9 +14,9 @@ from ..authoring.branch import Branch
 from ..authoring.map_size import MapSize
 from ..authoring.ops import Ops
 from ..authoring.tap_input import read_tap
+from ..cam.class_head import find_head, infer_head
 from ..cam.gradcam import Features, class_map
 from ..cam.gradient import walk_back
-from ..cam.head import find_head, infer_head
 from ..cam.linear_layer import linear_layer
 from ..cam.outline import outline
 from ..cam.seed import Cotangent

@@ -22,7 +22,7 @@ from .localisation import Objects, energy_inside, on_input, pixel_auc, pointing
 from .masks import ranking
 from .pictures import read_picture
 from .results import Evaluation, Example, PictureResult
-from .subject import Seen, Subject
+from .subject import FedPicture, Subject
 
 SANITY_PICTURES = 20
 EXAMPLES = 4
@@ -32,7 +32,7 @@ Tell = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Request:
+class EvaluationRequest:
     """What to measure in addition to insertion and deletion."""
 
     pictures: Sequence[Path]
@@ -42,12 +42,14 @@ class Request:
     sanity: bool = True
 
 
-def begin(subject: Subject, name: str, request: Request) -> Evaluation:
+def begin(subject: Subject, name: str, request: EvaluationRequest) -> Evaluation:
     """An empty evaluation of the file that the user calls `name`."""
     return Evaluation(name, _setup(subject, request), (*subject.words, *CONTROLS), subject.words)
 
 
-def evaluate(subject: Subject, request: Request, found: Evaluation, folder: Path, tell: Tell) -> None:
+def evaluate(
+    subject: Subject, request: EvaluationRequest, found: Evaluation, folder: Path, tell: Tell
+) -> None:
     """Measure. Results are added to `found` picture by picture, so they survive an interruption.
 
     Temporary files with shuffled weights go to `folder`.
@@ -55,7 +57,7 @@ def evaluate(subject: Subject, request: Request, found: Evaluation, folder: Path
     Raises:
         SourceError: None of the pictures can be read.
     """
-    kept: list[tuple[Seen, Maps]] = []
+    kept: list[tuple[FedPicture, Maps]] = []
     for number, path in enumerate(request.pictures):
         tell("pictures", number, len(request.pictures))
         frame = read_picture(path)
@@ -75,8 +77,8 @@ def evaluate(subject: Subject, request: Request, found: Evaluation, folder: Path
 
 
 def _judge(
-    subject: Subject, request: Request, found: Evaluation, path: Path, frame: Image, number: int
-) -> tuple[Seen, Maps]:
+    subject: Subject, request: EvaluationRequest, found: Evaluation, path: Path, frame: Image, number: int
+) -> tuple[FedPicture, Maps]:
     """Add all figures of one picture to the results."""
     seed = request.seed + number
     seen = subject.see(frame)
@@ -133,7 +135,7 @@ def _judge(
 
 
 def _other_class(
-    subject: Subject, seen: Seen, maps: Maps, target: int, classes: int, seed: int
+    subject: Subject, seen: FedPicture, maps: Maps, target: int, classes: int, seed: int
 ) -> dict[str, float]:
     """The rank correlation of each class map with that of a random class."""
     if not subject.class_words or classes < 2:
@@ -144,7 +146,7 @@ def _other_class(
 
 
 def _sanity(
-    subject: Subject, found: Evaluation, kept: Sequence[tuple[Seen, Maps]], folder: Path, tell: Tell
+    subject: Subject, found: Evaluation, kept: Sequence[tuple[FedPicture, Maps]], folder: Path, tell: Tell
 ) -> None:
     """Compare the maps of the file with those of copies with shuffled weights."""
     if len(kept) > 1:
@@ -176,7 +178,7 @@ def _show(found: Evaluation, example: Example) -> None:
     found.worst = sorted([*found.worst, example], key=lambda e: e.score)[:EXAMPLES]
 
 
-def _setup(subject: Subject, request: Request) -> dict[str, object]:
+def _setup(subject: Subject, request: EvaluationRequest) -> dict[str, object]:
     meta = subject.metadata
     return {
         "pictures": len(request.pictures),

@@ -24,7 +24,7 @@ Tensor = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Seen:
+class FedPicture:
     """A picture as fed to the network."""
 
     tensor: Tensor
@@ -66,11 +66,11 @@ class Subject:
         scores = next(v for v in self._session.get_outputs() if v.name == self.metadata.scores)
         self._scores_shape = scores.shape
 
-    def see(self, frame: Image) -> Seen:
+    def see(self, frame: Image) -> FedPicture:
         """Preprocess a frame for the network."""
         tensor, geometry = self._preprocess(frame)
         planar = tensor[0] if self.metadata.image.layout != "NHWC" else tensor[0].transpose(2, 0, 1)
-        return Seen(planar.copy(), self._colours(planar), geometry)
+        return FedPicture(planar.copy(), self._colours(planar), geometry)
 
     def probabilities(self, tensors: Sequence[Tensor]) -> NDArray[np.float64]:
         """The probability of every class for each of the tensors, N×classes.

@@ -14,16 +14,16 @@ from fastcam_runtime.installation import requirement
 
 from ..errors import LoadError
 from .bounds import check_bounds
+from .loaded_model import LoadedModel
 from .onnx_file import read
 from .order import in_order
-from .source import Source
 from .upgrade import upgrade
 from .view import refuse_unseen
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Source", "load"]
+__all__ = ["LoadedModel", "load"]
 
 
 def load(
@@ -31,7 +31,7 @@ def load(
     *,
     example: Any = None,
     input_shape: Sequence[int] | None = None,
-) -> Source:
+) -> LoadedModel:
     """Load a model and bring it to an opset that the graft can be written in.
 
     Args:
@@ -57,10 +57,10 @@ def load(
     return upgrade(in_order(check_bounds(source)))
 
 
-def _from_onnx(model: str | Path | bytes | onnx.ModelProto | ir.Model) -> Source:
+def _from_onnx(model: str | Path | bytes | onnx.ModelProto | ir.Model) -> LoadedModel:
     if isinstance(model, str | Path):
         proto, digest = read(Path(model))
-        return Source(proto, digest, Path(model))
+        return LoadedModel(proto, digest, Path(model))
     if isinstance(model, ir.Model):
         return _without_file(ir.to_proto(model))
     proto = onnx.ModelProto()
@@ -71,12 +71,12 @@ def _from_onnx(model: str | Path | bytes | onnx.ModelProto | ir.Model) -> Source
         proto.ParseFromString(model)
     except Exception as error:  # the place of protobuf's DecodeError depends on its release
         raise LoadError(f"these bytes are not an ONNX model: {error}") from error
-    return Source(proto, hashlib.sha256(model).hexdigest(), None)
+    return LoadedModel(proto, hashlib.sha256(model).hexdigest(), None)
 
 
-def _without_file(proto: onnx.ModelProto) -> Source:
+def _without_file(proto: onnx.ModelProto) -> LoadedModel:
     digest = hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()
-    return Source(proto, digest, None)
+    return LoadedModel(proto, digest, None)
 
 
 def _names_torch_model(name: str) -> bool:

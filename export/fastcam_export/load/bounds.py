@@ -12,7 +12,7 @@ from fastcam_runtime.limits import MAX_DEPTH, MAX_ELEMENTS, MAX_NODES
 from fastcam_runtime.text import shown
 
 from ..errors import LoadError
-from .source import Source
+from .loaded_model import LoadedModel
 
 _FunctionKey = tuple[str, str, str]
 
@@ -21,7 +21,7 @@ _TYPED = ("float_data", "int32_data", "string_data", "int64_data", "double_data"
 _PAIRS = (onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128)
 
 
-def check_bounds(source: Source) -> Source:
+def check_bounds(source: LoadedModel) -> LoadedModel:
     """The same source, if its nodes, functions and weights are complete and within the limits.
 
     Raises:

@@ -13,8 +13,8 @@ from fastcam_runtime.model.file import read_model
 
 from ..errors import LoadError
 from .bounds import bits_of
+from .loaded_model import opset_of
 from .messages import external_tensors
-from .source import opset_of
 
 
 def read(path: Path) -> tuple[onnx.ModelProto, str]:

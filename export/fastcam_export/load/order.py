@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import onnx
 
+from .loaded_model import LoadedModel
 from .messages import reads
-from .source import Source
 
 
-def in_order(source: Source) -> Source:
+def in_order(source: LoadedModel) -> LoadedModel:
     """The same model with every node behind those it reads from, and a note if that was not so.
 
     onnxruntime runs such a file, and converters to half precision write it: their casts are the last nodes.

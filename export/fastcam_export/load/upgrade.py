@@ -15,8 +15,8 @@ from onnx_ir.passes.common import InlinePass
 from ..analysis.operators import PROCESSOR_DOMAINS, PROCESSOR_OPERATORS, facts
 from ..authoring.ops import MIN_OPSET
 from ..errors import GraftError, LoadError
+from .loaded_model import LoadedModel
 from .messages import messages, reads
-from .source import Source
 from .view import view
 
 OLDEST_OPSET = 7
@@ -26,7 +26,7 @@ FUNCTION_IR_VERSION = 8
 """The first version of the file format with local functions."""
 
 
-def upgrade(source: Source) -> Source:
+def upgrade(source: LoadedModel) -> LoadedModel:
     """The same model, ready for the graft: a recent enough opset and file format, no local functions.
 
     Raises:
@@ -50,12 +50,12 @@ def upgrade(source: Source) -> Source:
     return source
 
 
-def _refuse_grafted(source: Source) -> None:
+def _refuse_grafted(source: LoadedModel) -> None:
     if METADATA_KEY in source.metadata or any(f.domain == DOMAIN for f in source.proto.functions):
         raise GraftError(f"{source.name} is grafted already: start from the original file, or use this one")
 
 
-def _refuse_processor_layout(source: Source) -> None:
+def _refuse_processor_layout(source: LoadedModel) -> None:
     """Refuse a file that onnxruntime's optimiser saved for one kind of processor: channels lie in blocks."""
     for node in source.proto.graph.node:
         if node.domain in PROCESSOR_DOMAINS or node.op_type in PROCESSOR_OPERATORS:
@@ -65,7 +65,7 @@ def _refuse_processor_layout(source: Source) -> None:
             )
 
 
-def _inlined(source: Source) -> ir.Model:
+def _inlined(source: LoadedModel) -> ir.Model:
     model = view(source)
     for function in model.functions.values():
         _adopt_opsets(function, model.opset_imports)
@@ -95,7 +95,7 @@ def _same(op_type: str, domain: str, *versions: int) -> bool:
         return False
 
 
-def _upgrade_opset(source: Source) -> Source:
+def _upgrade_opset(source: LoadedModel) -> LoadedModel:
     opset = source.opset
     newest = onnx.defs.onnx_opset_version()
     if opset > newest:

@@ -12,11 +12,11 @@ from fastcam_runtime.errors import first_line
 from fastcam_runtime.text import shown
 
 from ..errors import LoadError
+from .loaded_model import LoadedModel
 from .messages import messages, texts
-from .source import Source
 
 
-def view(source: Source) -> ir.Model:
+def view(source: LoadedModel) -> ir.Model:
     """The graph of a source. It shares the weights and leaves out the metadata.
 
     Raises:
@@ -33,7 +33,7 @@ def view(source: Source) -> ir.Model:
     return model
 
 
-def refuse_unseen(source: Source) -> None:
+def refuse_unseen(source: LoadedModel) -> None:
     """Refuse what onnx_ir would drop silently, or could read but not write.
 
     Raises:

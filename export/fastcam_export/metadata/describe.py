@@ -7,7 +7,7 @@ from fastcam_runtime.contract import Metadata, TapInfo
 from ..analysis.plan import Plan
 from ..choices import CAM_METHODS
 from ..detect.find import Detector
-from ..load import Source
+from ..load import LoadedModel
 from ..method.approximate import Scales
 from ..options import Options
 from . import model_api, ultralytics
@@ -18,7 +18,7 @@ SCORE_GRID = "scores"
 
 
 def describe_graft(
-    source: Source, found: Plan, scales: Scales, options: Options, outputs: tuple[str, ...]
+    source: LoadedModel, found: Plan, scales: Scales, options: Options, outputs: tuple[str, ...]
 ) -> Metadata:
     """The metadata of a graft.
 

@@ -28,7 +28,7 @@ from ..analysis.ends import other_scores
 from ..analysis.plan import Plan
 from ..detect.find import Detector
 from ..errors import GraftError
-from ..load import Source
+from ..load import LoadedModel
 from ..options import Options
 from . import hugging_face, in_graph, model_api, onnx_image, paddle_ocr, ultralytics
 from .clue import Clue, ModelFile
@@ -59,7 +59,7 @@ class Resolved:
     provenance: Provenance
 
 
-def resolve(found: Plan, options: Options, source: Source) -> Resolved:
+def resolve(found: Plan, options: Options, source: LoadedModel) -> Resolved:
     """Try all sources in the table above. The user's options have priority.
 
     Raises:

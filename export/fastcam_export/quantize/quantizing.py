@@ -24,7 +24,7 @@ from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
 
 from ..errors import GraftError
 from ..load import load
-from ..load.source import Source
+from ..load.loaded_model import LoadedModel
 from ..save.draft import check_target, draft, refuse_source
 from ..save.interruption import temporary_folder
 from ..save.streaming import write_model
@@ -93,7 +93,7 @@ def quantize(
     return Quantized(place, source.notes)
 
 
-def _refuse_unfit(source: Source) -> None:
+def _refuse_unfit(source: LoadedModel) -> None:
     graph = source.proto.graph
     found = next((node for node in graph.node if node.op_type in QUANTIZERS), None)
     if found is not None:
@@ -107,7 +107,7 @@ def _refuse_unfit(source: Source) -> None:
         raise GraftError(f"{source.name}: its input is not float32; quantise the float32 network")
 
 
-def _fold(source: Source, folder: Path) -> Path:
+def _fold(source: LoadedModel, folder: Path) -> Path:
     """The network with constants folded and batch norms merged, ready to be quantised."""
     plain, folded = folder / "plain.onnx", folder / "folded.onnx"
     if source.path is not None:

@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 import pytest
 from fastcam_export.cli.progress import Progress
-from fastcam_export.demo.clip import Seen, Witness
+from fastcam_export.demo.clip import LabelRun, Witness
 from fastcam_export.demo.contact_sheet import FRAME, Row, _Layout, columns_for, draw_sheet
 from fastcam_export.demo.latency import compare, format_latency
 from fastcam_export.demo.legend import lovi_colors
@@ -260,9 +260,9 @@ def test_labels_seen_are_joined_while_they_last() -> None:
     for index, (label, score) in enumerate(said):
         witness.write(np.zeros((2, 2, 3), np.uint8), Status(index, label, score))
     assert witness.labels == [
-        Seen("cat", 0, 2, 0.4, 0.8),
-        Seen("cup", 3, 3, 0.6, 0.6),
-        Seen("cat", 4, 4, 0.3, 0.3),
+        LabelRun("cat", 0, 2, 0.4, 0.8),
+        LabelRun("cup", 3, 3, 0.6, 0.6),
+        LabelRun("cat", 4, 4, 0.3, 0.3),
     ]
     assert counts == [1, 2, 3, 4, 5]
 

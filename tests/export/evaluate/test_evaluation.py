@@ -15,7 +15,7 @@ import onnxruntime
 import pytest
 from fastcam_export.evaluate import evaluation
 from fastcam_export.evaluate.controls import CONTROLS
-from fastcam_export.evaluate.evaluation import Request, begin, evaluate
+from fastcam_export.evaluate.evaluation import EvaluationRequest, begin, evaluate
 from fastcam_export.evaluate.report import page, table
 from fastcam_export.evaluate.results import Evaluation
 from fastcam_export.evaluate.subject import Subject
@@ -47,7 +47,7 @@ def _save(model: onnx.ModelProto, folder: Path) -> Path:
 
 def _evaluate(path: Path, photos: Path, **more: object) -> Evaluation:
     subject = Subject(path, threads=1)
-    request = Request(sorted(photos.glob("*.png")), **more)  # type: ignore[arg-type]
+    request = EvaluationRequest(sorted(photos.glob("*.png")), **more)  # type: ignore[arg-type]
     found = begin(subject, "model.onnx", request)
     evaluate(subject, request, found, path.parent, lambda *_: None)
     return found

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from fastcam_export import GraftError, api, export
 from fastcam_export.grafting import Grafted, graft_branch
-from fastcam_export.load import Source
+from fastcam_export.load import LoadedModel
 from fastcam_export.options import Options
 from fastcam_runtime.cli.main import main
 from onnx import numpy_helper
@@ -136,7 +136,7 @@ def test_a_damaged_model_is_noticed_under_any_name(
     export(small_cnn(), tmp_path / name)
     (tmp_path / name).unlink()
 
-    def damaging(source: Source, options: Options) -> Grafted:
+    def damaging(source: LoadedModel, options: Options) -> Grafted:
         grafted = graft_branch(source, options)
         for tensor in grafted.proto.graph.initializer:
             if tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) == 4:

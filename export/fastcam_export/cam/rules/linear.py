@@ -9,7 +9,7 @@ import onnx_ir as ir
 from ...analysis.values import known_dims
 from ..site import Site, fits_into
 from .registry import rule
-from .window import Window, spread_windows, window_of
+from .sliding_window import SlidingWindow, spread_windows, window_of
 
 
 @rule("Gemm", inputs=3)
@@ -82,7 +82,9 @@ def conv(at: Site) -> ir.Value:
     return spread_windows(at, at.g, weight, window, group=group)
 
 
-def _conv_back(at: Site, weight: ir.Value, dims: Sequence[int], window: Window, group: int) -> ir.Value:
+def _conv_back(
+    at: Site, weight: ir.Value, dims: Sequence[int], window: SlidingWindow, group: int
+) -> ir.Value:
     """A convolution of `g` with the mirrored kernel, its input and output channels exchanged.
 
     onnxruntime runs it several times faster than the equal ConvTranspose, and turns the weights over once,

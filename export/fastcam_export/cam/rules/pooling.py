@@ -8,7 +8,7 @@ import onnx_ir as ir
 from ..site import Site
 from .reductions import spread_mean
 from .registry import rule
-from .window import Window, spread_windows, window_of
+from .sliding_window import SlidingWindow, spread_windows, window_of
 
 
 @rule("GlobalAveragePool")
@@ -44,7 +44,7 @@ def average_pool(at: Site) -> ir.Value:
     return at.reshape(spread_windows(at, _one_channel(at, op.Div(at.g, number)), ones, window))
 
 
-def _elements(at: Site, window: Window, include_pad: bool, ceil_mode: bool) -> np.ndarray:
+def _elements(at: Site, window: SlidingWindow, include_pad: bool, ceil_mode: bool) -> np.ndarray:
     """The number of elements of each average: windows may reach into the padding or beyond it."""
     total = np.ones(())
     for size, k, s, d, begin, end in zip(
@@ -90,7 +90,7 @@ def max_pool(at: Site) -> ir.Value:
     return at.reshape(spread_windows(at, apart, kernels, window))
 
 
-def _place_in_window(at: Site, index: ir.Value, window: Window) -> ir.Value:
+def _place_in_window(at: Site, index: ir.Value, window: SlidingWindow) -> ir.Value:
     """From the index of an element in the whole tensor to its position within the window."""
     op = at.op
     shape, out = at.shape(), op.Shape(at.g)

@@ -15,7 +15,7 @@ from ..errors import GraftError
 
 
 @dataclass(frozen=True)
-class Head:
+class ClassHead:
     """The part of a network that the gradient of a class score passes through."""
 
     twins: tuple[ir.Value, ...]
@@ -27,7 +27,7 @@ class Head:
     """The nodes of the path, last first."""
 
 
-def find_head(graph: ir.Graph, tap: ir.Value, logits: ir.Value) -> Head:
+def find_head(graph: ir.Graph, tap: ir.Value, logits: ir.Value) -> ClassHead:
     """The nodes of `graph` between `tap` and `logits`.
 
     Raises:
@@ -47,7 +47,7 @@ def find_head(graph: ir.Graph, tap: ir.Value, logits: ir.Value) -> Head:
         if not path.isdisjoint(node.outputs):
             path.update(dependent.intersection(inputs_of(node)))
             nodes.append(node)
-    return Head(tuple(twins), logits, frozenset(path), tuple(nodes))
+    return ClassHead(tuple(twins), logits, frozenset(path), tuple(nodes))
 
 
 def _twins(tap: ir.Value) -> list[ir.Value]:
@@ -60,7 +60,7 @@ def _twins(tap: ir.Value) -> list[ir.Value]:
     return [tap, *(value for value in others if value is not tap)]
 
 
-def infer_head(graph: ir.Graph, head: Head, shapes: Mapping[str, Dims]) -> None:
+def infer_head(graph: ir.Graph, head: ClassHead, shapes: Mapping[str, Dims]) -> None:
     """Set the shapes and types that the values between tap and logits, and their weights, lack.
 
     `shapes` are the known ones by tensor name, None for free dimensions. Fixed shapes override inference; the

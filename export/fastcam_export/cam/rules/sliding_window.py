@@ -12,7 +12,7 @@ from ..site import Site
 
 
 @dataclass(frozen=True)
-class Window:
+class SlidingWindow:
     """One value per spatial axis in each field."""
 
     kernel: tuple[int, ...]
@@ -35,7 +35,7 @@ class Window:
         return any(not 0 <= pad <= reach for reach, pad in pads)
 
 
-def window_of(at: Site, kernel: Sequence[int]) -> Window:
+def window_of(at: Site, kernel: Sequence[int]) -> SlidingWindow:
     """Read the window from the attributes of a Conv or a pooling node."""
     attributes, axes = at.node.attributes, len(kernel)
     strides = tuple(attributes.get_ints("strides", (1,) * axes))
@@ -49,7 +49,7 @@ def window_of(at: Site, kernel: Sequence[int]) -> Window:
         begins, ends = (smaller, larger) if auto_pad == "SAME_UPPER" else (larger, smaller)
     elif auto_pad == "VALID":
         begins = ends = (0,) * axes
-    return Window(tuple(kernel), strides, dilations, begins, ends)
+    return SlidingWindow(tuple(kernel), strides, dilations, begins, ends)
 
 
 def _same(at: Site, axis: int, kernel: int, stride: int, dilation: int) -> int:
@@ -63,7 +63,9 @@ def _same(at: Site, axis: int, kernel: int, stride: int, dilation: int) -> int:
     return max((-(-size // stride) - 1) * stride + reach - size, 0)
 
 
-def spread_windows(at: Site, g: ir.Value, weight: ir.Value, window: Window, group: int = 1) -> ir.Value:
+def spread_windows(
+    at: Site, g: ir.Value, weight: ir.Value, window: SlidingWindow, group: int = 1
+) -> ir.Value:
     """Add each value of `g`, times `weight`, to its window in a tensor of the shape of `x`.
 
     This is a ConvTranspose of `g` and `weight`. Its result is up to stride − 1 too long and is then cropped,

@@ -9,7 +9,7 @@ import onnx
 
 
 @dataclass(frozen=True)
-class Source:
+class LoadedModel:
     """A model as it was loaded.
 
     The protobuf holds the weights once. Everything else works on views of it, so that a large model is not
