@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..errors import FastcamError, closest
 
@@ -16,7 +16,15 @@ _NEGATIVE = re.compile(r"-[\d.]")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports errors as a `FastcamError` of one line, for sub-commands too."""
+    """A parser that reports errors as a `FastcamError` of one line, for sub-commands too.
+
+    Options cannot be abbreviated. Descriptions and epilogs of several lines are printed as they are.
+    """
+
+    def __init__(self, description: str = "", epilog: str = "", **settings: Any) -> None:
+        as_it_is, wrapped = argparse.RawDescriptionHelpFormatter, argparse.HelpFormatter
+        settings["formatter_class"] = as_it_is if "\n" in description + epilog else wrapped
+        super().__init__(description=description, epilog=epilog, allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line.

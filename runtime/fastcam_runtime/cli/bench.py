@@ -47,11 +47,9 @@ def add_parser(commands: Any) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     parser = commands.add_parser(
         "bench",
-        allow_abbrev=False,
         help="what the maps cost on this machine",
         description="Measure a model and the cost of its maps: each round runs it with and without them.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(handler=run)
     parser.add_argument(

@@ -24,10 +24,8 @@ def add_parser(commands: Any) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     parser = commands.add_parser(
         "cache",
-        allow_abbrev=False,
         help="the files prepared for this device: list them, or remove them",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(handler=run)
     parser.add_argument("action", choices=("list", "clear"), help="list the files, or remove them all")

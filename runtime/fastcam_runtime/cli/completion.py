@@ -41,13 +41,7 @@ def add_parser(commands: Any, parsers: Callable[[], Mapping[str, Parser]], helps
 
     `parsers` returns all parsers by name, with their options; `helps` has one line for each command.
     """
-    parser = commands.add_parser(
-        "completion",
-        allow_abbrev=False,
-        help=helps["completion"],
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = commands.add_parser("completion", help=helps["completion"], description=_DESCRIPTION)
     parser.add_argument("shell", metavar="SHELL", choices=tuple(SHELLS), help=" | ".join(SHELLS))
     parser.set_defaults(handler=lambda args: print(script(args.shell, parsers(), helps)))
 

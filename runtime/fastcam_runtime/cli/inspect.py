@@ -21,7 +21,6 @@ def add_parser(commands: Any) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     parser = commands.add_parser(
         "inspect",
-        allow_abbrev=False,
         help="show the scales of a network, or what a grafted file contains",
         description="Show the scales of a network and the taps chosen, or what a grafted file contains.",
     )

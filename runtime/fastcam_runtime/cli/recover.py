@@ -21,11 +21,9 @@ def add_parser(commands: Any) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     parser = commands.add_parser(
         "recover",
-        allow_abbrev=False,
         help="turn the part of a killed recording into a video",
         description=_DESCRIPTION,
         epilog="examples:\n  fastcam recover .out.1234.part.mp4\n  fastcam recover out.mp4",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(handler=run)
     parser.add_argument(

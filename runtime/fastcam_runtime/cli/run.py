@@ -76,11 +76,9 @@ def add_parser(commands: Any) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     parser = commands.add_parser(
         "run",
-        allow_abbrev=False,
         help="a camera, stream, video or pictures through a grafted model",
         description=_DESCRIPTION,
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(handler=run)
     parser.add_argument("model", metavar="MODEL", type=Path, help="a file made by 'fastcam export'")

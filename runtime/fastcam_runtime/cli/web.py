@@ -34,11 +34,9 @@ def add_parser(commands: Any) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     parser = commands.add_parser(
         "web",
-        allow_abbrev=False,
         help="a page for phones and browsers around a grafted file",
         description="Write a static site that runs a grafted file in the browser, or serve it.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(handler=run)
     parser.add_argument("model", metavar="MODEL", type=Path, help="a grafted ONNX file")

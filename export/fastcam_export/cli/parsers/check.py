@@ -20,10 +20,8 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     command = commands.add_parser(
         "check",
-        allow_abbrev=False,
         description=_DESCRIPTION,
         epilog="example: fastcam check model.onnx cat.jpg --expect tabby --labels labels.txt",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_argument("model", metavar="MODEL", help="file.onnx, not grafted")
     command.add_argument("photos", metavar="PHOTO", nargs="+", help="pictures, or folders of them")

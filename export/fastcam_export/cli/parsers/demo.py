@@ -14,7 +14,6 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     command = commands.add_parser(
         "demo",
-        allow_abbrev=False,
         description="Run the shipped model on the shipped clip: a video with the map over it, a contact "
         "sheet of every map, the labels seen, and what the maps cost on this machine. Downloads nothing.",
     )

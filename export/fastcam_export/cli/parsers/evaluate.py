@@ -30,13 +30,7 @@ examples:
 
 def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
-    command = commands.add_parser(
-        "evaluate",
-        allow_abbrev=False,
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    command = commands.add_parser("evaluate", description=_DESCRIPTION, epilog=_EPILOG)
     command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     command.add_argument("pictures", metavar="PICTURES", help="a folder, or 'photos/*.jpg'")
     command.add_argument(

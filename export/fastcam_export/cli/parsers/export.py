@@ -13,7 +13,6 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     command = commands.add_parser(
         "export",
-        allow_abbrev=False,
         description="Write the same network with saliency maps as added outputs.",
         epilog="example: fastcam export model.onnx --outputs saliency_map,cam --labels labels.txt",
     )

@@ -30,13 +30,7 @@ examples:
 
 def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
-    command = commands.add_parser(
-        "quantize",
-        allow_abbrev=False,
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    command = commands.add_parser("quantize", description=_DESCRIPTION, epilog=_EPILOG)
     command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     command.add_argument("out", metavar="OUT", nargs="?", help="default: NAME-int8.onnx")
     command.add_argument(

@@ -36,13 +36,7 @@ examples:
 
 def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
-    command = commands.add_parser(
-        "tune",
-        allow_abbrev=False,
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    command = commands.add_parser("tune", description=_DESCRIPTION, epilog=_EPILOG)
     command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     command.add_argument(
         "--budget", required=True, metavar="B", help="5%% (of the plain network's time), 5, or 0.5ms"
