@@ -11,7 +11,7 @@ from typing import Any
 import fastcam_export
 import pytest
 from fastcam_export.analysis import activations, dominators, ends, geometry, inference, plan, scores, shapes
-from fastcam_export.cam import head
+from fastcam_export.cam import class_head
 from support.networks import small_cnn
 
 ANALYSES = (
@@ -22,8 +22,8 @@ ANALYSES = (
     activations.kinds,
     dominators.dominators,
     scores.find_logits,
-    head.find_head,
-    head.infer_head,
+    class_head.find_head,
+    class_head.infer_head,
 )
 
 

@@ -60,12 +60,10 @@ class Ops:
 
     def reduce(self, op_type: str, x: ir.Value, axes: Sequence[int], keepdims: bool = True) -> ir.Value:
         """ReduceMax, ReduceMin, ReduceMean…: their axes moved from an attribute to an input in opset 18."""
-        keep = int(keepdims)
+        reduction: Callable[..., ir.Value] = getattr(self, op_type)
         if self.opset >= 18 or op_type == "ReduceSum":
-            result: ir.Value = getattr(self, op_type)(x, self.const(list(axes)), keepdims=keep)
-        else:
-            result = getattr(self, op_type)(x, axes=list(axes), keepdims=keep)
-        return result
+            return reduction(x, list(axes), keepdims=int(keepdims))
+        return reduction(x, axes=list(axes), keepdims=int(keepdims))
 
     def split(self, x: ir.Value, sizes: Sequence[int], axis: int) -> Sequence[ir.Value]:
         """Parts of these `sizes` along `axis`.

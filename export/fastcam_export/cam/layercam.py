@@ -55,8 +55,7 @@ def layercam(opset: int) -> Step:
     """relu(Σₖ relu(gₖ)·Aₖ) from the features A and the gradient g, float32 [N,C,h,w]."""
 
     def body(op: Ops, a: ir.Value, g: ir.Value) -> ir.Value:
-        result: ir.Value = op.Relu(op.reduce("ReduceSum", op.Mul(op.Relu(g), a), [1], keepdims=False))
-        return result
+        return op.Relu(op.reduce("ReduceSum", op.Mul(op.Relu(g), a), [1], keepdims=False))
 
     doc = "LayerCAM of the features A and the gradient g of a class score."
     return Step(make_function("LayerCam", opset, ["A", "g"], body, output="cam", doc=doc))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import onnx_ir as ir
 from fastcam_runtime.contract import ARGMAX, BOX_INPUT, CLASS_INPUT, CLASSES
@@ -120,14 +122,7 @@ def class_products(
 
 def fast_cam(opset: int) -> Step:
     """combined · CAM: where the network looks for evidence of the class."""
-
-    def body(op: Ops, combined: ir.Value, cam: ir.Value) -> ir.Value:
-        result: ir.Value = op.Mul(combined, cam)
-        return result
-
-    return Step(
-        make_function("FastCam", opset, ["combined", "cam"], body, output="map", doc="combined · CAM")
-    )
+    return _product("FastCam", opset, "combined · CAM", lambda op, combined, cam: op.Mul(combined, cam))
 
 
 def non_class(opset: int) -> Step:
@@ -137,9 +132,10 @@ def non_class(opset: int) -> Step:
     """
 
     def body(op: Ops, combined: ir.Value, cam: ir.Value) -> ir.Value:
-        result: ir.Value = op.Sub(combined, op.Mul(combined, cam))
-        return result
+        return op.Sub(combined, op.Mul(combined, cam))
 
-    return Step(
-        make_function("NonClass", opset, ["combined", "cam"], body, output="map", doc="combined · (1 − CAM)")
-    )
+    return _product("NonClass", opset, "combined · (1 − CAM)", body)
+
+
+def _product(name: str, opset: int, doc: str, body: Callable[[Ops, ir.Value, ir.Value], ir.Value]) -> Step:
+    return Step(make_function(name, opset, ["combined", "cam"], body, output="map", doc=doc))

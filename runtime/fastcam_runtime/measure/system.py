@@ -25,16 +25,12 @@ def memory_bytes() -> int:
 
 def cpu_name() -> str:
     """The processor, and the board if the system names it."""
-    names = []
+    board = ""
     with suppress(OSError):
-        names.append(Path("/proc/device-tree/model").read_text().strip("\0\n "))
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "model name":
-                names.append(value.strip())
-                break
-    return ", ".join(names) or platform.processor() or platform.machine()
+        board = Path("/proc/device-tree/model").read_text().strip("\0\n ")
+    return (
+        ", ".join(filter(None, (board, _cpuinfo("model name")))) or platform.processor() or platform.machine()
+    )
 
 
 def overflows_int8() -> bool:
@@ -42,12 +38,18 @@ def overflows_int8() -> bool:
 
     False if the system does not report it.
     """
+    flags = _cpuinfo("flags").split()
+    return bool(flags) and not any(flag.endswith("_vnni") for flag in flags)
+
+
+def _cpuinfo(wanted: str) -> str:
+    """A field of the first processor; empty if the system does not report it."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             key, _, value = line.partition(":")
-            if key.strip() == "flags":
-                return not any(flag.endswith("_vnni") for flag in value.split())
-    return False
+            if key.strip() == wanted:
+                return value.strip()
+    return ""
 
 
 def versions() -> dict[str, str]:

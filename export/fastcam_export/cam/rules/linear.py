@@ -102,8 +102,7 @@ def _conv_back(
         back = [-1] * len(kernel)
         weight = op.Slice(weight, back, [-size - 1 for size in kernel], list(axes), back)
     pads = [reach - pad for reach, pad in zip(window.reach * 2, window.begins + window.ends, strict=True)]
-    result: ir.Value = op.Conv(at.g, weight, pads=pads, dilations=window.dilations, group=group)
-    return result
+    return op.Conv(at.g, weight, pads=pads, dilations=window.dilations, group=group)
 
 
 @rule("BatchNormalization")

@@ -27,8 +27,7 @@ def lognormal_mean(*, opset: int, nonnegative: bool, epsilon: float, **_: object
         mu, variance = mean_and_variance(op, op.Log(y))
         exponent = op.Squeeze(op.Add(mu, op.Mul(variance, 0.5)), [1])
         excess = op.Relu(op.Sub(op.reduce("ReduceMax", exponent, [1, 2]), LARGEST_EXPONENT))
-        result: ir.Value = op.Exp(op.Sub(exponent, excess))
-        return result
+        return op.Exp(op.Sub(exponent, excess))
 
     doc = "exp(μ + v/2), μ and v the mean and variance over the channels of ln y."
     return rectified_step("LogNormalMean", opset, nonnegative, body, doc, epsilon)
@@ -40,8 +39,7 @@ def lognormal_entropy(*, opset: int, nonnegative: bool, epsilon: float, **_: obj
     def body(op: Ops, y: ir.Value) -> ir.Value:
         mu, variance = mean_and_variance(op, op.Log(y))
         log = op.Log(op.Mul(op.Max(variance, LEAST_VARIANCE), 2 * math.pi * math.e))
-        result: ir.Value = op.Squeeze(op.Add(mu, op.Mul(log, 0.5)), [1])
-        return result
+        return op.Squeeze(op.Add(mu, op.Mul(log, 0.5)), [1])
 
     doc = "μ + ½·ln(2πe·v) nats, μ and v the mean and variance over the channels of ln y."
     return rectified_step("LogNormalEntropy", opset, nonnegative, body, doc, epsilon)

@@ -24,8 +24,7 @@ def std(*, opset: int, nonnegative: bool, **_: object) -> Step:
 
     def body(op: Ops, x: ir.Value) -> ir.Value:
         _, variance = mean_and_variance(op, x)
-        result: ir.Value = op.Squeeze(op.Sqrt(variance), [1])
-        return result
+        return op.Squeeze(op.Sqrt(variance), [1])
 
     return rectified_step(
         "ChannelStd", opset, nonnegative, body, "Population standard deviation of the channels."

@@ -18,8 +18,7 @@ def shannon(*, opset: int, nonnegative: bool, epsilon: float, **_: object) -> St
         # A p that underflows to 0 must add 0, but 0·log 0 would be NaN.
         log = op.Log(op.Max(p, 1e-37))
         total = op.reduce("ReduceSum", op.Mul(p, log), [1], keepdims=False)
-        result: ir.Value = op.Mul(total, -1 / math.log(2))
-        return result
+        return op.Mul(total, -1 / math.log(2))
 
     doc = "Shannon entropy in bits of the channels' shares y/Σy, y = max(x, 0) + epsilon."
     return rectified_step("ShannonEntropy", opset, nonnegative, body, doc, epsilon)

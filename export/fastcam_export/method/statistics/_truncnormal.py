@@ -66,8 +66,7 @@ def truncnormal_mean(*, opset: int, **_: object) -> Step:
 
     def body(op: Ops, t: Truncated) -> ir.Value:
         near = op.Add(t.m, op.Mul(t.s, t.near_lambda))
-        result: ir.Value = op.Where(t.in_tail, op.Mul(t.s, t.r), near)
-        return result
+        return op.Where(t.in_tail, op.Mul(t.s, t.r), near)
 
     return _step(
         "TruncatedNormalMean", opset, body, "Mean of the channels' normal distribution, cut off below 0."
@@ -80,8 +79,7 @@ def truncnormal_std(*, opset: int, **_: object) -> Step:
     def body(op: Ops, t: Truncated) -> ir.Value:
         near = op.Sub(1.0, op.Mul(t.near_lambda, op.Sub(t.near_lambda, t.near)))
         tail = op.Mul(t.r, op.Sub(t.q, t.r))
-        result: ir.Value = op.Mul(t.s, op.Sqrt(op.Relu(op.Where(t.in_tail, tail, near))))
-        return result
+        return op.Mul(t.s, op.Sqrt(op.Relu(op.Where(t.in_tail, tail, near))))
 
     doc = "Standard deviation of the channels' normal distribution, cut off below 0."
     return _step("TruncatedNormalStd", opset, body, doc)
@@ -96,8 +94,7 @@ def truncnormal_entropy(*, opset: int, **_: object) -> Step:
             op.Log(op.Mul(op.Mul(t.s, t.near_share), scale)), op.Mul(op.Mul(t.near, t.near_lambda), 0.5)
         )
         tail = op.Add(op.Add(op.Log(op.Div(t.s, op.Add(t.far, t.r))), 0.5), op.Mul(op.Mul(t.far, t.r), 0.5))
-        result: ir.Value = op.Where(t.in_tail, tail, near)
-        return result
+        return op.Where(t.in_tail, tail, near)
 
     doc = "Entropy in nats of the channels' normal distribution, cut off below 0."
     return _step("TruncatedNormalEntropy", opset, body, doc)
@@ -105,7 +102,6 @@ def truncnormal_entropy(*, opset: int, **_: object) -> Step:
 
 def _step(name: str, opset: int, body: Callable[[Ops, Truncated], ir.Value], doc: str) -> Step:
     def whole(op: Ops, x: ir.Value) -> ir.Value:
-        result: ir.Value = op.Squeeze(body(op, truncate(op, x)), [1])
-        return result
+        return op.Squeeze(body(op, truncate(op, x)), [1])
 
     return Step(make_function(name, opset, ["X"], whole, output="S", doc=doc))
