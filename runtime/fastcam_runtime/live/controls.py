@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import FastcamError, closest
 
@@ -88,8 +88,6 @@ class Controls:
         self.labels = tuple(labels)
         self.colormaps = tuple(colormaps)
         self.has_boxes = has_boxes
-        self._look = look
-        self._box = box
         self.stop = threading.Event()
         self._changed = threading.Condition()
         self._version = 0
@@ -97,8 +95,7 @@ class Controls:
         self._snapshot = False
         self._keep = False
         self._check_class = check_class
-        self._class_choice: str | None = None
-        self._view = self.views[0]
+        self._choice = Choice(self.views[0], None, look, box)
         if view is not None:
             self.set_view(view)
         self.set_class(class_choice)
@@ -106,22 +103,22 @@ class Controls:
     @property
     def view(self) -> str:
         """The view to draw."""
-        return self._view
+        return self._choice.view
 
     @property
     def class_choice(self) -> str | None:
         """The class that class maps are for, as it was typed; None is the class with the highest score."""
-        return self._class_choice
+        return self._choice.class_choice
 
     @property
     def choice(self) -> Choice:
         """The view, the class and the look."""
-        return Choice(self._view, self._class_choice, self._look, self._box)
+        return self._choice
 
     @property
     def look(self) -> Look | None:
         """Colours and opacity; None if they cannot be changed."""
-        return self._look
+        return self._choice.look
 
     @property
     def paused(self) -> bool:
@@ -145,35 +142,31 @@ class Controls:
 
     def check_look(self, colormap: str | None = None, alpha: float | None = None) -> Look | None:
         """The look with these changes; raise `ControlError` if it is invalid."""
+        look = self.look
         if colormap is None and alpha is None:
-            return self._look
-        if self._look is None:
+            return look
+        if look is None:
             raise ControlError("colours and opacity cannot be changed here")
         if colormap is not None and colormap not in self.colormaps:
             raise ControlError(f"no colour map {colormap!r}; one of {', '.join(self.colormaps)}")
         if alpha is not None and not 0 <= alpha <= 1:
             raise ControlError(f"alpha is {alpha}, not between 0 and 1")
-        return Look(colormap or self._look.colormap, self._look.alpha if alpha is None else float(alpha))
+        return Look(colormap or look.colormap, look.alpha if alpha is None else float(alpha))
 
     def set_look(self, colormap: str | None = None, alpha: float | None = None) -> None:
         """Choose colours, opacity or both."""
         with self._changed:
-            self._look = self.check_look(colormap, alpha)
-            self._notify()
+            self._choose(look=self.check_look(colormap, alpha))
 
     def set_view(self, view: str) -> None:
         """Choose a view by its name."""
         self.check_view(view)
-        with self._changed:
-            self._view = view
-            self._notify()
+        self._choose(view=view)
 
     def set_class(self, choice: str | None) -> None:
         """Choose a class by name or index; None or blank text goes back to the highest score."""
         self.check_class(choice)
-        with self._changed:
-            self._class_choice = (choice or "").strip() or None
-            self._notify()
+        self._choose(class_choice=(choice or "").strip() or None)
 
     def check_box(self, box: Box | None) -> None:
         """Raise `ControlError` if a box is chosen but the model has none."""
@@ -183,9 +176,7 @@ class Controls:
     def set_box(self, box: Box | None) -> None:
         """Choose the box to explain, or none."""
         self.check_box(box)
-        with self._changed:
-            self._box = box
-            self._notify()
+        self._choose(box=box)
 
     def set_paused(self, paused: bool) -> None:
         """Pause or resume."""
@@ -234,6 +225,11 @@ class Controls:
         with self._changed:
             self._changed.wait_for(lambda: self._version != version or self.stop.is_set(), timeout)
             return self._version
+
+    def _choose(self, **changes: Any) -> None:
+        with self._changed:
+            self._choice = self._choice._replace(**changes)
+            self._notify()
 
     def _notify(self) -> None:
         self._version += 1
