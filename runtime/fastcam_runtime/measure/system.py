@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 import onnxruntime as ort
 
+from ..model.device import first_core
 from ..model.watching import peak_rss_bytes as peak_rss_bytes
 from ..model.watching import rss_bytes as rss_bytes
 
@@ -28,9 +29,8 @@ def cpu_name() -> str:
     board = ""
     with suppress(OSError):
         board = Path("/proc/device-tree/model").read_text().strip("\0\n ")
-    return (
-        ", ".join(filter(None, (board, _cpuinfo("model name")))) or platform.processor() or platform.machine()
-    )
+    names = ", ".join(filter(None, (board, first_core().get("model name"))))
+    return names or platform.processor() or platform.machine()
 
 
 def overflows_int8() -> bool:
@@ -38,18 +38,8 @@ def overflows_int8() -> bool:
 
     False if the system does not report it.
     """
-    flags = _cpuinfo("flags").split()
+    flags = first_core().get("flags", "").split()
     return bool(flags) and not any(flag.endswith("_vnni") for flag in flags)
-
-
-def _cpuinfo(wanted: str) -> str:
-    """A field of the first processor; empty if the system does not report it."""
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == wanted:
-                return value.strip()
-    return ""
 
 
 def versions() -> dict[str, str]:

@@ -35,15 +35,23 @@ def here() -> str:
 
 
 @functools.cache
-def processor() -> str:
-    """The name and features of the first core; empty if the system does not report them."""
+def first_core() -> Mapping[str, str]:
+    """What /proc/cpuinfo says of the first core; empty if there is no such file."""
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
             lines = itertools.takewhile(str.strip, file)  # up to the second core
-            known = dict(line.split(":", 1) for line in lines if ":" in line)
+            pairs = (line.split(":", 1) for line in lines if ":" in line)
+            return {key.strip(): value.strip() for key, value in pairs}
     except OSError:
+        return {}
+
+
+def processor() -> str:
+    """The name and features of the first core; empty if the system does not report them."""
+    known = first_core()
+    if not known:
         return platform.processor()
-    return " ".join(known[key].strip() for key in sorted(known) if key.strip() in _PROCESSOR)
+    return " ".join(known[key] for key in sorted(known) if key in _PROCESSOR)
 
 
 def package_version() -> str:
