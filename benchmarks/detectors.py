@@ -157,7 +157,8 @@ def _iou(found: Array | tuple[float, ...], box: Array) -> float:
     a = np.array(found)
     sides = np.minimum(a[2:], box[2:]) - np.maximum(a[:2], box[:2])
     common = float(np.prod(np.maximum(sides, 0)))
-    return common / float(np.prod(a[2:] - a[:2]) + np.prod(box[2:] - box[:2]) - common)
+    both = float(np.prod(a[2:] - a[:2]) + np.prod(box[2:] - box[:2]) - common)
+    return round(common / both, 4)
 
 
 def _peak_inside(explanation: Explanation) -> bool:
@@ -220,7 +221,7 @@ def main() -> int:
     if missing:
         print(f"not there: {missing}")
     if options.json is not None:
-        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
     return int(not all(row.holds for row in rows))
 
 
