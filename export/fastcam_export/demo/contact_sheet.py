@@ -180,7 +180,7 @@ def _write_label(sheet: Image, row: Row, place: Rect, layout: _Layout) -> None:
         y += 2 * letters.height
     if row.explanation.score is not None:
         small.put(sheet, f"{row.explanation.score:.0%}", place.x, y)
-    small.put(sheet, f"{row.seconds:.1f} s", place.x, y + 2 * small.height, MUTED)
+    small.put(sheet, f"at {row.seconds:.1f} s", place.x, y + 2 * small.height, MUTED)
 
 
 def _wrap(text: str, letters: Lettering, room: int) -> list[str]:
