@@ -108,10 +108,10 @@ def _grow(branch: Branch, found: Plan, scales: Scales, options: Options) -> None
         if by_class:
             by_class |= class_products(branch, options, combined, by_class["cam"])
 
-    if combined is not None and options.map_output:
-        _add_pixels(branch, combined, map_size, options.map_output)
     if combined is not None and "saliency_map" in asked:
         branch.output(combined, "saliency_map", map_size.map_shape, ir.DataType.FLOAT)
+    if combined is not None and options.map_output:
+        _add_pixels(branch, combined, map_size, options.map_output)
     if "scales" in asked:
         for k, (value, size) in enumerate(zip(maps, sizes, strict=True), start=1):
             branch.output(value, scale_output(k), (map_size.batch, *size), ir.DataType.FLOAT)

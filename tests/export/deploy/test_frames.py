@@ -95,6 +95,7 @@ def test_bytes_are_the_rounded_map() -> None:
 def test_layer_has_the_look_of_the_runtime() -> None:
     x = cv2.GaussianBlur(np.random.default_rng(0).random((64, 64, 3), np.float32), (9, 9), 0)
     found = run(graft(small_cnn(), map_output="rgba"), input=np.ascontiguousarray(x.transpose(2, 0, 1)[None]))
+    assert list(found)[-2:] == ["saliency_map", "saliency_map_rgba"]  # as docs/mobile.md lists them
     layer, saliency = found["saliency_map_rgba"][0], found["saliency_map"][0]
     low, high = np.percentile(saliency, (50, 99.5))
     alpha = np.clip((saliency - low) / (high - low), 0, 1)
