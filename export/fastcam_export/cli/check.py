@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import numpy as np
-from fastcam_runtime.classes import find_class
+from fastcam_runtime.classes import find_class, label_of
 from fastcam_runtime.contract import PREPROCESS, Preprocess
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.text import count, left_table
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
             write_model(source.proto, path)
         ranking = fits(path, ends.image_input, ends.scores.name or "", found.scores_are, photos)
     _report(ranking, photos, now.labels)
-    print(f"the file says: {now.preprocess.order}, {now.resize}   {now.provenance.preprocess}")
+    print(f"without options: {now.preprocess.order}, {now.resize}   {now.provenance.preprocess}")
 
 
 def _photos(
@@ -82,9 +82,7 @@ def _report(ranking: list[Fit], photos: list[Photo], labels: tuple[str, ...]) ->
     rows: list[tuple[str, ...]] = [("", "preprocess", "resize", "fit", *right_head, "top of the first photo")]
     for place, fit in enumerate(ranking[:_SHOWN]):
         top = np.argsort(-fit.probabilities[0])[:3]
-        names = ", ".join(
-            f"{labels[i] if i < len(labels) else f'class {i}'} {fit.probabilities[0][i]:.0%}" for i in top
-        )
+        names = ", ".join(f"{label_of(i, labels)} {fit.probabilities[0][i]:.0%}" for i in top)
         right = (f"{fit.right}/{len(photos)}",) if known else ()
         mark = "best" if place == 0 else ""
         rows.append((mark, fit.candidate.name, fit.candidate.resize, f"{fit.fit:.3f}", *right, names))

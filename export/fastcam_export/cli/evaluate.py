@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.html is not None:
         prepare_folder(args.html.parent, str(args.html))
         write_whole(args.html, page.html(found).encode(errors="replace"))
+        print(f"\nthe report with plots and pictures: {args.html}")
     return STOPPED if found.stopped else 0
 
 

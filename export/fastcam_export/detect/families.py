@@ -165,11 +165,11 @@ def find_family(head: Head, metadata: Mapping[str, str], *, named: bool = False)
     labels: tuple[str, ...] = ()
     labels_why = ""
     if family is not None and len(family.labels) == head.classes:
-        labels, labels_why = family.labels, f"every {name} finds {' and '.join(family.labels)}s"
+        labels, labels_why = family.labels, f"the family {name}, which finds {' and '.join(family.labels)}s"
     elif head.classes == len(COCO_80):
         labels, labels_why = (
             COCO_80,
-            "COCO's, assumed: there are 80 classes and nothing in the file names them",
+            "COCO, assumed: there are 80 classes and nothing in the file names them",
         )
     return Recognised(head, family, why, labels, labels_why)
 

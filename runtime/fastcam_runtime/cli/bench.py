@@ -176,7 +176,7 @@ def _text(report: dict[str, Any]) -> str:
             for v in report["variants"]
         ),
         format_table(
-            ["ms" if frames == 1 else f"ms per {frames} frames", *_COLUMNS, "CPU p50", "load"], rows
+            ["ms" if frames == 1 else f"ms per {frames} frames", *_COLUMNS, "CPU p50", "start"], rows
         ),
     ]
     if report["difference_ms"]:

@@ -27,7 +27,7 @@ _STATES = {
     "governor": "governor",
     "temperature_celsius": "temperature, °C",
     "throttled": "throttled",
-    "load": "load",
+    "load": "load of the system",
 }
 """The values before and after, and their names on the page."""
 
@@ -115,7 +115,7 @@ def markdown(report: Mapping[str, Any]) -> str:
         "## Time of a frame",
         "",
         *_table(
-            ["ms", *PERCENTILES, "CPU p50", "load", "maps cost", "in CPU time", "95 %"],
+            ["ms", *PERCENTILES, "CPU p50", "start", "maps cost", "in CPU time", "95 %"],
             [_form_row(name, times, report["plain"]) for name, times in measured.items()],
         ),
         "",
