@@ -96,7 +96,7 @@ def test_commands_and_examples(reader: Path) -> None:
                     command = command.replace("--loop", "--loop --frames 30")
                     run(["bash", "-c", command.replace(":8000", f":{free_port()}")], reader)
 
-    for name in ("overlay.png", "tabby.png", "explained.png"):
+    for name in ("overlay.png", "cat.png", "explained.png"):
         picture, photo = (cv2.imread(str(reader / path)) for path in (name, "photo.jpg"))
         caption = 0 if name == "explained.png" else row_height(*photo.shape[:2])
         assert picture.shape == (photo.shape[0] + caption, *photo.shape[1:])
