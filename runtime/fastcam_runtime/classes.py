@@ -99,8 +99,8 @@ def probability(scores: Array, index: int, scores_are: str) -> float:
 
 
 def label_of(index: int, labels: Sequence[str]) -> str:
-    """The label of a class; its index as text if it has none."""
-    return labels[index] if index < len(labels) else str(index)
+    """The label of a class; `class 7` if it has none."""
+    return labels[index] if index < len(labels) else f"class {index}"
 
 
 def top_classes(scores: Array, n: int, labels: Sequence[str], scores_are: str) -> tuple[Prediction, ...]:
@@ -117,8 +117,8 @@ class ClassError(FastcamError):
 def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> int:
     """The index of a class.
 
-    A text is taken as a label, then as an index, then as a part of one label, ignoring case. Labels beyond
-    `count`, the number of classes, are ignored.
+    A text is taken as a label, then as an index (`7`, or `class 7` as `label_of` writes it), then as a part
+    of one label, ignoring case. Labels beyond `count`, the number of classes, are ignored.
 
     Raises:
         ClassError: There is no such class, or several fit; the message lists candidates.
@@ -131,7 +131,7 @@ def find_class(choice: int | str, labels: Sequence[str], count: int | None) -> i
         if list(labels).count(text) == 1:
             return list(labels).index(text)
         try:
-            choice = int(text)
+            choice = int(text.removeprefix("class "))
         except ValueError:
             return _by_part(text, labels)
     if choice < 0 or (count is not None and choice >= count):

@@ -42,7 +42,7 @@ class Explanation:
     index: int | None
     """The explained class: as requested, else that with the highest score; None without class scores."""
     label: str
-    """Its label, or its index as text in a file without labels; empty without class scores."""
+    """Its label, or `class 7` in a file without labels; empty without class scores."""
     score: float | None
     """Its probability, 0…1; None without class scores."""
     maps: Mapping[str, Array]

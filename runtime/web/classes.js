@@ -46,7 +46,7 @@ export function best(shares, labels, count) {
  * @param {string[]} labels
  */
 export function labelOf(index, labels) {
-  return labels[index] ?? String(index);
+  return labels[index] ?? `class ${index}`;
 }
 
 /**
@@ -83,9 +83,10 @@ export function findClass(choice, labels, count) {
   const text = String(choice).trim();
   const exact = labels.indexOf(text);
   if (exact >= 0 && labels.indexOf(text, exact + 1) < 0) return exact;
-  if (/^\d+$/.test(text)) {
-    if (count !== null && Number(text) >= count) throw new Error(`no class ${text}; the file has 0…${count - 1}`);
-    return Number(text);
+  const index = /^(?:class )?(\d+)$/.exec(text)?.[1];
+  if (index !== undefined) {
+    if (count !== null && Number(index) >= count) throw new Error(`no class ${index}; the file has 0…${count - 1}`);
+    return Number(index);
   }
   const found = candidates(text, labels, labels.length);
   const same = found.filter((index) => labels[index].toLowerCase() === text.toLowerCase());

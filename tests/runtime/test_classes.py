@@ -65,6 +65,7 @@ def test_many_candidates_are_cut_off() -> None:
 
 def test_without_a_known_count_only_the_sign_is_checked() -> None:
     assert find_class(10**6, (), None) == 10**6
+    assert find_class("class 7", (), None) == 7
     with pytest.raises(ClassError):
         find_class(-2, (), None)
 
@@ -132,7 +133,7 @@ def test_probabilities() -> None:
 def test_the_best_classes_in_order(dtype: type) -> None:
     scores = np.array([1.0, 4.0, -2.0, 4.0, 3.0], dtype)
     top = top_classes(scores, 3, ("a", "b", "c"), "logits")
-    assert [(each.index, each.label) for each in top] == [(1, "b"), (3, "3"), (4, "4")]
+    assert [(each.index, each.label) for each in top] == [(1, "b"), (3, "class 3"), (4, "class 4")]
     assert [each.score for each in top] == pytest.approx(softmax(scores.astype(np.float64))[[1, 3, 4]])
     assert top_classes(np.array([0.2, 0.7], dtype), 5, (), "probabilities")[0].score == pytest.approx(
         0.7, 1e-3

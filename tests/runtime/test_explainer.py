@@ -193,7 +193,7 @@ def test_input_types(folder: Path, dtype: str) -> None:
 
 def test_without_labels_the_index_is_the_label(folder: Path) -> None:
     explain = Explainer(save_graft(folder / "bare.onnx", labels=()), threads=1)
-    assert explain(picture()).label == "0"
+    assert explain(picture()).label == "class 0"
     with pytest.raises(ClassError, match="no labels, give an index"):
         explain.explain(picture(), ["red"])
 

@@ -225,4 +225,4 @@ def test_a_detection_says_whether_a_point_is_in_it() -> None:
     assert found.contains(10, 10)
     assert not found.contains(30, 15)
     assert found.area == 200
-    assert found.label == "0"
+    assert found.label == "class 0"
