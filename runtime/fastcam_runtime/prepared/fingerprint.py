@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from ..limits import read_whole
 from ..model.file import sha256, summarize_file
 
 _SETTLED = 2.0
@@ -37,8 +38,8 @@ def content_hash(path: Path, notes: Path) -> str:
     """
     place = path.resolve()
     note = notes / f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:32]}.json"
-    with suppress(OSError, ValueError, TypeError, AttributeError):
-        known = json.loads(note.read_text())
+    with suppress(OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        known = json.loads(read_whole(note))
         if all(stamp(place.parent / name) == seen for name, seen in known["stamps"].items()):
             return str(known["sha256"])
     files = [place.name, *summarize_file(place).weights]

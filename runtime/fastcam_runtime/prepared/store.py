@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..installation import user_cache
+from ..limits import read_whole
 from ..model.file import sha256
 from .fingerprint import stamp
 
@@ -21,6 +22,8 @@ LIMIT = 512 << 20
 _ABANDONED = 3600.0
 """Seconds after which an unfinished entry counts as abandoned."""
 _DRAFT = ".making-"
+_LONGEST_NOTE = 1 << 16
+"""Bytes of a record: two paths and a few words."""
 _MODEL, _NOTE = "model.onnx", "entry.json"
 
 
@@ -64,14 +67,14 @@ class Store:
         """The entry of this key, marked as used now; None if there is none. A damaged entry is removed."""
         note = self.folder / key / _NOTE
         try:
-            entry = Entry(**json.loads(note.read_text()))
+            entry = _read(note)
             if entry.bytes and not self._is_whole(key, entry):
                 raise ValueError("damaged")
         except FileNotFoundError:
             if note.parent.exists():
                 self.discard(key)
             return None
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError, RecursionError):
             self.discard(key)
             return None
         with suppress(OSError):  # a folder that cannot be written
@@ -118,8 +121,8 @@ class Store:
         """All entries with their keys and the time of their last use, the last used first."""
         found = []
         for note in self.folder.glob(f"[!.]*/{_NOTE}"):
-            with suppress(OSError, ValueError, TypeError):
-                found.append((note.parent.name, Entry(**json.loads(note.read_text())), note.stat().st_mtime))
+            with suppress(OSError, ValueError, TypeError, RecursionError):
+                found.append((note.parent.name, _read(note), note.stat().st_mtime))
         return sorted(found, key=lambda item: -item[2])
 
     def discard(self, key: str) -> None:
@@ -149,3 +152,16 @@ class Store:
             with suppress(OSError):
                 if time.time() - draft.stat().st_mtime > _ABANDONED:
                     shutil.rmtree(draft, ignore_errors=True)
+
+
+def _read(note: Path) -> Entry:
+    """The record in a file.
+
+    Raises:
+        OSError, ValueError, TypeError, RecursionError: It is not such a record, or is none of ours.
+    """
+    entry = Entry(**json.loads(read_whole(note, _LONGEST_NOTE)))
+    texts = (entry.source, entry.outputs, entry.form, entry.sha256, entry.stamp)
+    if type(entry.bytes) is not int or entry.bytes < 0 or not all(isinstance(text, str) for text in texts):
+        raise ValueError("not a record")
+    return entry

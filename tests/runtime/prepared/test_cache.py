@@ -359,3 +359,20 @@ def test_bench_measures_what_runs_by_default(
     assert main(["bench", str(model), "--rounds", "6", "--threads", "1"]) == 0
     assert ("prepared for this device" in capsys.readouterr().out) == blocks_are_kept()
     assert len(keys(store)) == 1
+
+
+@pytest.mark.parametrize(
+    "record", ['{"source": "a", "outputs": "b", "form": "c", "bytes": "d"}', "[" * 60_000, None]
+)
+def test_a_foreign_record(tmp_path: Path, record: str | None) -> None:
+    """Text where a number should be, brackets without an end, a pipe that nobody writes to: no entry."""
+    store = Store(tmp_path)
+    (tmp_path / "key").mkdir()
+    note = tmp_path / "key" / "entry.json"
+    if record is None:
+        os.mkfifo(note)
+    else:
+        note.write_text(record)
+    assert store.entries() == []
+    assert store.find("key") is None
+    assert not (tmp_path / "key").exists()
