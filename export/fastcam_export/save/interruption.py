@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from fastcam_runtime.cli.signals import CLEANUPS, end_at_once, first_only, handled, stop
+from fastcam_runtime.cli.signals import CLEANUPS, FAULT, end_at_once, first_only, handled, stop
 
 
 class _Moment:
@@ -108,6 +108,8 @@ def _in_time() -> Iterator[None]:
     def watch() -> None:
         first: float | None = None
         while number := reader.recv(1):
+            if number[0] == signal.SIGFPE:
+                end_at_once(2, FAULT)
             first = first or time.monotonic()
             late = time.monotonic() > first + _PATIENCE  # `timeout` sends a signal twice
             if not _Moment.answered.wait(_PATIENCE) or (_Moment.keeping and late):

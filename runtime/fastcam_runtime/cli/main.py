@@ -8,8 +8,8 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 import onnxruntime as ort
@@ -56,26 +56,50 @@ def main(argv: Sequence[str] | None = None) -> int:
     LastResort.end = lambda reason: signals.end_at_once(2, one_line(reason))
     try:
         signals.started()
-        with guarded(f"fastcam {argv[0]}" if argv else "fastcam"):
+        with signals.faults_ended(), guarded(f"fastcam {argv[0]}" if argv else "fastcam"), _written():
             return _dispatch(argv)
     except FastcamError as error:
         if debug:
             traceback.print_exc()
-        print(f"fastcam: error: {one_line(str(error))}", file=sys.stderr)
-        return 2
+        return _failed(str(error))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of our output has gone. Python would fail again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # its reader has gone
         return 0
     except OSError as error:
         # For example a folder without permission, or a name that is too long.
         where = f"{printable(str(error.filename))}: " if error.filename else _gone()
         if debug:
             traceback.print_exc()
-        print(f"fastcam: error: {one_line(f'{where}{error.strerror or error}')}", file=sys.stderr)
-        return 2
+        return _failed(f"{where}{error.strerror or error}")
+
+
+@contextmanager
+def _written() -> Iterator[None]:
+    """Write the output at the end of the block: Python's own exit would report a full disk in its own way."""
+    try:
+        yield
+    finally:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+
+
+def _failed(message: str) -> int:
+    """Print an error; returns the exit code. What of the output cannot be written is dropped."""
+    try:
+        with _written():
+            pass
+    except OSError:
+        _drop_output()
+    with suppress(OSError):
+        print(f"fastcam: error: {one_line(message)}", file=sys.stderr)
+    return 2
+
+
+def _drop_output() -> None:
+    """Drop the output that is not written yet: Python would fail again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _gone() -> str:

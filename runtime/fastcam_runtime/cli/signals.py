@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -17,6 +16,9 @@ if TYPE_CHECKING:  # `start_quietly` comes before all other imports
 
 CLEANUPS: list[Callable[[], None]] = []
 """What `end_at_once` does first: it removes temporary folders."""
+
+FAULT = "the network divides integers with a result that no integer can hold"
+"""Why a command ended at SIGFPE."""
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
 
@@ -84,7 +86,8 @@ def is_command() -> bool:
     """Whether Python was started as `fastcam` or `python -m fastcam_runtime…`, and in the main thread."""
     words = sys.orig_argv
     module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
-    named = Path(sys.argv[0] if sys.argv else "").stem == "fastcam"
+    program = os.path.basename(sys.argv[0] if sys.argv else "")
+    named = os.path.splitext(program)[0] == "fastcam"
     main = threading.current_thread() is threading.main_thread()
     return main and (named or module.partition(".")[0] in ("fastcam_runtime", "fastcam_export"))
 
@@ -140,6 +143,40 @@ def first_only(act: Callable[[int], None]) -> Callable[[int, FrameType | None], 
             act(number)
 
     return handle
+
+
+@contextmanager
+def faults_ended() -> Iterator[None]:
+    """End the process with one line if a network divides the least integer by −1 in this block (SIGFPE).
+
+    The processor cannot go on, so a handler in Python never runs. But the system writes the number of the
+    signal to a socket, and a thread waits there.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    import socket  # not before `start_quietly`, as everything that takes time
+
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+
+    def watch() -> None:
+        while number := reader.recv(1):
+            if number[0] == signal.SIGFPE:
+                end_at_once(2, FAULT)
+
+    before = signal.signal(signal.SIGFPE, lambda *_: None)
+    outer = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    thread = threading.Thread(target=watch, name="fastcam faults", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(outer)
+        signal.signal(signal.SIGFPE, before)
+        writer.close()
+        thread.join()
+        reader.close()
 
 
 def end_at_once(code: int, message: str = "") -> NoReturn:
