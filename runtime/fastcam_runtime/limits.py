@@ -37,9 +37,12 @@ RUN_BYTES_PER_PIXEL = 2_048
 """Memory limit of one run per pixel of its input, besides the weights: ResNet-50 takes 700."""
 LEAST_RUN_BYTES = 1_500_000_000
 """Memory that one run may always take: five times that of the largest image classifiers at 224×224."""
+RUN_SECONDS = 300.0
+"""Time limit for the first run of any network. Small boards take seconds; 100,000 nodes at their limits would
+take days."""
 LOOP_SECONDS = 10.0
 """Time limit for one run of a network with a Loop, which may be endless. The loops of detectors
-take milliseconds. A network without a Loop always ends: its tensors have limits."""
+take milliseconds."""
 TRIAL_SECONDS = 12.0
 """Time limit for all trial runs of a network with a Loop in one command: an export takes about five."""
 MAX_DIMENSION = 1 << 31
@@ -49,6 +52,13 @@ MAX_RANK = 16
 MAX_NODES = 100_000
 """Nodes of a graph with its functions expanded: ten times the largest image classifier. Functions that call
 functions grow exponentially."""
+MAX_FIELDS = 4 * MAX_NODES
+"""Fields of one message of a file, such as its graph: nodes, weights and shapes are one each. An empty field
+takes two bytes of the file, and hundreds in memory."""
+MAX_MESSAGES = 10 * MAX_NODES
+"""Messages of a file in all: an attribute is one, and the shape of a tensor about six."""
+MAX_MODEL = (1 << 31) - 1
+"""Bytes of a model's file: Protocol Buffers hold no more, and larger networks have weights beside it."""
 MAX_DEPTH = 32
 """Graphs inside graphs, and functions that call functions: exporters nest two or three."""
 MAX_TAPS = 1_000
@@ -59,11 +69,16 @@ MAX_LABEL = 1_000
 """Characters of a label: ImageNet's longest has 121. Each frame's caption measures the text."""
 MAX_NAME = 4_096
 """Characters of a tensor's name: the limit of a path, which names are often made from."""
-MAX_METADATA = 64 << 20
-"""Bytes of the metadata: 100,000 labels of an ordinary length are 3 MB."""
+MAX_METADATA = 16 << 20
+"""Bytes of the metadata: 100,000 labels of an ordinary length are 3 MB. Empty lists take 20 times as much in
+memory as in the file."""
+MAX_LITERAL = 1 << 20
+"""Characters of a Python literal, which takes 200 times as much in memory: ImageNet-21k has 650,000."""
 MAX_PHOTO = 1 << 27
 """Pixels of a picture to explain: medium-format cameras have about 100 million. A file of 100 kB can hold a
 thousand million, which take 3 GB, and as much again to draw on."""
+MAX_PHOTO_BYTES = 8 * MAX_PHOTO
+"""Bytes of a picture's file: 16 bits for each of four channels, not compressed."""
 PHOTO_VARIABLE = "OPENCV_IO_MAX_IMAGE_PIXELS"
 MAX_TEXT = 64 << 20
 """Bytes of a file of text beside a model: labels, a report, a configuration."""

@@ -15,6 +15,9 @@ from .errors import ModelError
 from .limits import MAX_DIMENSION, MAX_LABEL, MAX_LABELS, MAX_NAME, MAX_RANK, MAX_SIDE, MAX_TAPS
 from .text import shown
 
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can hold but no file of text."""
+
 Rule = Callable[[Any], "str | None"]
 """Returns a description of the valid values, or None if the value is valid."""
 
@@ -26,6 +29,7 @@ def text(longest: int, shortest: int = 0, pattern: str = "") -> Rule:
         if isinstance(value, str)
         and shortest <= len(value) <= longest
         and (not pattern or re.fullmatch(pattern, value, re.ASCII))
+        and not _HALF.search(value)
         else f"a text of {shortest} to {longest} characters{f' like {pattern}' if pattern else ''}"
     )
 

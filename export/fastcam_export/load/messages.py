@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import onnx
+from fastcam_runtime.limits import MAX_MESSAGES
+
+from ..errors import LoadError
 
 
 def messages(root: Any) -> Iterator[Any]:
@@ -32,8 +35,14 @@ def texts(message: Any) -> Iterator[str | bytes]:
 
 
 def external_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """The tensors whose values are in external files."""
-    for message in messages(proto):
+    """The tensors whose values are in external files.
+
+    Raises:
+        LoadError: The model has more parts than any network.
+    """
+    for number, message in enumerate(messages(proto)):
+        if number > MAX_MESSAGES:
+            raise LoadError(f"it has more than {MAX_MESSAGES} parts")
         if isinstance(message, onnx.TensorProto) and message.data_location == onnx.TensorProto.EXTERNAL:
             yield message
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 from fastcam_runtime.errors import ModelError
 from fastcam_runtime.model.external_weights import check_numbers, place_of
-from fastcam_runtime.model.file import read_model
+from fastcam_runtime.model.file import read_model, summarize
 
 from ..errors import LoadError
 from .bounds import bits_of
@@ -35,6 +35,10 @@ def read(path: Path) -> tuple[onnx.ModelProto, str]:
         raise LoadError(f"{path} is not an ONNX file, or it is truncated") from error
     if not proto.graph.node or not opset_of(proto):
         raise LoadError(f"{path} is not an ONNX file: it holds no graph")
+    try:
+        summarize(data)  # refuses millions of empty parts, each of which costs time below
+    except ModelError as error:
+        raise LoadError(f"{path}: {error}") from error
     _check_external_data(proto, path)
     return proto, digest
 

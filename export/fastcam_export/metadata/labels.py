@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fastcam_runtime.limits import MAX_LABEL, MAX_LABELS, read_whole
+from fastcam_runtime.limits import MAX_LABEL, MAX_LABELS, MAX_LITERAL, MAX_METADATA, read_whole
 
 from ..errors import GraftError
 
@@ -49,9 +49,10 @@ def parse_names(text: str) -> tuple[str, ...]:
 
 def literal(text: str) -> Any:
     """The value of a JSON or Python literal; None for any other text."""
-    for read in (json.loads, ast.literal_eval):
+    for read, most in ((json.loads, MAX_METADATA), (ast.literal_eval, MAX_LITERAL)):
         try:
-            return read(text)
+            if len(text) <= most:
+                return read(text)
         except Exception:  # any text is possible: too deep, too large, no literal
             continue
     return None
@@ -72,12 +73,17 @@ def class_names(given: Any) -> tuple[str, ...] | None:
         TypeError, ValueError, OverflowError: The mapping's keys are not all class indices from 0 on.
     """
     if isinstance(given, Mapping):
-        by_index = {int(key): str(name) for key, name in given.items()}
+        by_index = {int(key): _text(name) for key, name in given.items()}
         if sorted(by_index) != list(range(len(given))):
             raise ValueError("the indices are not 0, 1, 2…")
         return tuple(by_index[index] for index in range(len(given)))
     if isinstance(given, np.ndarray):
         given = given.tolist()
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-        return tuple(str(name) for name in given)
+        return tuple(map(_text, given))
     return None
+
+
+def _text(name: Any) -> str:
+    """A name as text that can be written as UTF-8: JSON can hold half a character."""
+    return str(name).encode(errors="replace").decode()

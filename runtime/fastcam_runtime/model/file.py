@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import TypeVar
 
 from ..contract import DOMAIN
 from ..errors import ModelError, closest
+from ..limits import MAX_MODEL
 from .external_weights import check_numbers, place_of
 from .nodes import NODE_OPERATOR
 from .protobuf import BYTES, Field, fields, text_of
@@ -134,13 +136,16 @@ def map_model(path: Path) -> mmap.mmap:
     """A model's file, memory-mapped: most of it is weights, which are rarely read.
 
     Raises:
-        ModelError: There is no such file (the message has the closest names), it cannot be read, or is empty.
+        ModelError: There is no such file (the message has the closest names), it cannot be read, is empty
+            or too large.
     """
     check_name(path)
     try:
         if path.is_fifo():  # opening it waits for somebody to write; it cannot be mapped either
             raise ModelError(f"{path} is a pipe, not a model's file")
         with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size > MAX_MODEL:
+                raise ModelError(f"{path}: more than {MAX_MODEL} bytes, which no model's file can have")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         beside = [file.name for ending in ("onnx", "ort") for file in path.parent.glob(f"*.{ending}")]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import ModelError
+from ..limits import MAX_FIELDS
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
@@ -36,10 +37,13 @@ def fields(message: memoryview) -> Iterator[Field]:
     """The fields of a message, in order.
 
     Raises:
-        ModelError: The bytes are not a message, or end too early.
+        ModelError: The bytes are not a message, end too early, or hold too many fields.
     """
-    at = 0
+    at = found = 0
     while at < len(message):
+        found += 1
+        if found > MAX_FIELDS:
+            raise ModelError(f"a part of it has more than {MAX_FIELDS} fields")
         start = at
         key, at = _read_varint(message, at)
         number, wire = key >> 3, key & 7

@@ -17,16 +17,17 @@ import onnxruntime as ort
 
 from ..errors import ModelError, first_line
 from ..image import Array
-from ..limits import LOOP_SECONDS, TRIAL_SECONDS, run_bytes
-from .file import is_ort, map_model
+from ..limits import LOOP_SECONDS, RUN_SECONDS, TRIAL_SECONDS, run_bytes
+from .file import map_model
 
 _PERIOD = 0.02
 """Seconds between two readings of the memory: it grows by at most about 1 GB/s."""
 _GRACE = 0.5
 """Seconds that onnxruntime has to stop. It checks only between nodes, and a single node may run long."""
 
-_LOOPS = {False: b'"\x04Loop', True: b"\x04\0\0\0Loop\0"}
-"""The encoded name of the operator in ONNX files and in ORT files."""
+_LOOPS = (b"\x04Loop", b"\0Loop")
+"""The name of the operator behind the last byte of its length, which may be written with more bytes than
+needed; ORT files use four."""
 
 
 class LastResort:
@@ -90,14 +91,14 @@ def pixels_of(arrays: Iterable[Array]) -> int:
 def has_loop(model: Path | bytes) -> bool:
     """Whether a model may have a Loop: the operator's name is somewhere in its file."""
     if isinstance(model, bytes):
-        return model.find(_LOOPS[False]) >= 0
+        return any(model.find(loop) >= 0 for loop in _LOOPS)
     with map_model(model) as file:
-        return file.find(_LOOPS[is_ort(model)]) >= 0
+        return any(file.find(loop) >= 0 for loop in _LOOPS)
 
 
 @contextmanager
 def watched(name: str, pixels: int, *, loops: bool, trial: bool = False) -> Iterator[ort.RunOptions]:
-    """Options for one run, which is stopped when it takes too much memory, or too long if it has loops.
+    """Options for one run, which is stopped when it takes too much memory or too long.
 
     `pixels` are those of the input. A `trial` counts against `Trials`.
 
@@ -112,15 +113,12 @@ def watched(name: str, pixels: int, *, loops: bool, trial: bool = False) -> Iter
 
     def watch() -> None:
         before, most = rss_bytes(), run_bytes(pixels)
-        end = begin + (min(LOOP_SECONDS, left) if loops else math.inf)
+        end = begin + (min(LOOP_SECONDS, left) if loops else RUN_SECONDS)
         while not done.wait(_PERIOD):
             if rss_bytes() - before > most:
                 reasons.append(f"a run takes more than {most / 1e9:.1f} GB of memory")
             elif time.monotonic() > end:
-                what, limit = (
-                    ("a run does", LOOP_SECONDS) if left > LOOP_SECONDS else ("its runs do", TRIAL_SECONDS)
-                )
-                reasons.append(f"{what} not end within {limit:g} s: it has a loop")
+                reasons.append(_too_long(left, loops=loops))
             else:
                 continue
             options.terminate = True
@@ -143,6 +141,14 @@ def watched(name: str, pixels: int, *, loops: bool, trial: bool = False) -> Iter
             Trials.seconds = max(0.0, left - (time.monotonic() - begin))
     if reasons:
         raise ModelError(f"{name}: {reasons[0]}")
+
+
+def _too_long(left: float, *, loops: bool) -> str:
+    if not loops:
+        return f"a run does not end within {RUN_SECONDS:g} s"
+    if left > LOOP_SECONDS:
+        return f"a run does not end within {LOOP_SECONDS:g} s: it has a loop"
+    return f"its runs do not end within {TRIAL_SECONDS:g} s: it has a loop"
 
 
 def rss_bytes() -> int:

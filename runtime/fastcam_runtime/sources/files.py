@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import SourceError, closest
 from ..image import Image
-from ..limits import PHOTO_VARIABLE
+from ..limits import MAX_PHOTO_BYTES, PHOTO_VARIABLE
 from ..uri_kinds import local_path
 from .base import Source, SourceKind, SourceOptions
 from .ordered import OrderedSource
@@ -111,9 +111,11 @@ def _decode(path: Path, alpha: bool) -> Image | None:
     """The image in a file, with its opacity if requested and present; None if it cannot be decoded.
 
     Raises:
-        OSError: The file cannot be read, or the image has more pixels than OpenCV's limit.
+        OSError: The file cannot be read, is too large, or has more pixels than OpenCV's limit.
     """
     # Not cv2.imread: it fails for some paths on some systems, and prints its errors.
+    if path.stat().st_size > MAX_PHOTO_BYTES:
+        raise OSError(errno.EFBIG, f"more than {MAX_PHOTO_BYTES} bytes")
     content = np.fromfile(path, np.uint8)
     try:
         with decoding():

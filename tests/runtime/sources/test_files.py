@@ -347,3 +347,12 @@ def test_patterns_match_what_python_matches(
     assert {os.path.normpath(path) for path in matching(Path(pattern))} - {"."} == expected
     absolute = {os.path.normpath(path) for path in matching(tmp_path / pattern)} - {str(tmp_path)}
     assert absolute == {str(tmp_path / name) for name in expected}
+
+
+def test_a_picture_with_a_hole(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """40 GB that take no room on the disk are not read."""
+    (tmp_path / "a.png").touch()
+    os.truncate(tmp_path / "a.png", 40 << 30)
+    with open_source(str(tmp_path / "a.png")) as source, pytest.raises(SourceError):
+        source.read()
+    assert "more than 1073741824 bytes; skipped" in caplog.text
