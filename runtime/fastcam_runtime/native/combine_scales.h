@@ -5,6 +5,10 @@
 
 #include "kernels.h"
 
+#ifdef __aarch64__
+#include <arm_neon.h>
+#endif
+
 /* Stretch a row by an even factor: `factor / 2` copies of the first pixel, linear steps between pixels, then
  * `factor / 2` copies of the last. With a constant factor the compiler vectorises the inner loop. */
 static inline void stretch_evenly(const float *in, size_t length, size_t factor, float *restrict out)
@@ -50,11 +54,35 @@ typedef struct {
 
 enum { PARTS = 5 }; /* parts added in one pass: the usual number of scales */
 
+/* Write the sum of the parts, at least one, to the columns that can be done sixteen at a time: one load on ARM, where
+ * compilers load four. Returns their number. */
+static inline size_t add_parts_widely(const Part *parts, size_t count, size_t width, float *restrict out)
+{
+    size_t x = 0;
+#ifdef __aarch64__
+    for (; x + 16 <= width; x += 16) {
+        float32x4x4_t sum;
+        for (size_t k = 0; k < count; k++) {
+            float32x4x4_t upper = vld1q_f32_x4(parts[k].upper + x), lower = vld1q_f32_x4(parts[k].lower + x);
+            for (size_t q = 0; q < 4; q++) {
+                sum.val[q] = k == 0 ? vmulq_n_f32(upper.val[q], parts[k].above)
+                                    : vfmaq_n_f32(sum.val[q], upper.val[q], parts[k].above);
+                sum.val[q] = vfmaq_n_f32(sum.val[q], lower.val[q], parts[k].below);
+            }
+        }
+        vst1q_f32_x4(out + x, sum);
+    }
+#else
+    (void)parts, (void)count, (void)width, (void)out;
+#endif
+    return x;
+}
+
 /* Write the sum of the parts, at least one, or add it to `out`. With a constant count the compiler unrolls the inner
  * loop and vectorises the outer one, so every pixel is written once. */
 static inline void add_parts(const Part *parts, size_t count, int on_top, size_t width, float *restrict out)
 {
-    for (size_t x = 0; x < width; x++) {
+    for (size_t x = on_top ? 0 : add_parts_widely(parts, count, width, out); x < width; x++) {
         /* One product per statement, so that each becomes a fused multiply-add. */
         float sum = parts[0].above * parts[0].upper[x];
         sum += parts[0].below * parts[0].lower[x];

@@ -107,8 +107,10 @@ INLINED void gather_some(Columns *columns, const float *x, size_t stride, size_t
 INLINED int32_t gather_all(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
                            int relu)
 {
-    const size_t start = gather_strips(columns, x, stride, rows, count, epsilon, relu);
+    const size_t start = gather_strips(columns, x, stride, rows, count, epsilon, relu), rest = rows % GROUP;
     size_t products = 0;
+    if (start > 0 && rest > 0)
+        gather_some(columns, x + (rows - rest) * stride, stride, rest, 0, start, epsilon, relu, rest == rows);
     for (size_t row = 0; row < rows; row += ROWS) {
         size_t some = rows - row < ROWS ? rows - row : ROWS;
         if (row == 0)

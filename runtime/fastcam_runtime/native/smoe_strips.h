@@ -1,93 +1,118 @@
-/* gather() of smoe_columns.h for ARM. The compilers' own vectors take a quarter more instructions, mostly because they
- * load and store every column's state for half as many rows. Twice the rows again were slower on x86, out of cache. */
+/* gather() of smoe_columns.h for ARM: most columns, and whole groups of rows. The loop is in assembly, because compilers
+ * copy and spill the vectors that are loaded four at a time; their best code took a third more instructions. */
 #ifdef __aarch64__
 #include <arm_neon.h>
 
 enum {
-    QUADS = 4,         /* vectors of a strip: its sums, products and exponents fit into the registers */
-    STRIP = QUADS * 4, /* columns: one cache line of each row */
-    STRIP_ROWS = 16,   /* rows that are read at once */
+    STRIP = 16,      /* columns: one cache line of each row; sums, products and exponents fit into the registers */
+    STRIP_ROWS = 32, /* rows that are read at once: fewer pages than the 48 that a Cortex-A76 finds at once */
 };
 
-/* The state of one strip. */
+/* The vectors that a strip starts from, besides its own state. */
 typedef struct {
-    float32x4_t sum[QUADS], mantissa[QUADS];
-    int32x4_t exponent[QUADS];
-} Strip;
+    float sum[STRIP];    /* what ε adds to the sum of a pass */
+    float square[STRIP]; /* ε² */
+    float one[STRIP];
+    int32_t zero[STRIP];
+} Start;
 
-/* Multiply `rows` ≤ GROUP values into each column, and add them to its sum, or start that if `fresh`. */
-INLINED void gather_group(Strip *strip, const float *x, size_t stride, size_t rows, float32x4_t epsilon, int relu,
-                          int fresh)
-{
-    float32x4_t sum[QUADS], product[QUADS];
-    for (size_t r = 0; r < rows; r++, x += stride) {
-        float32x4x4_t row = vld1q_f32_x4(x);
-        for (size_t q = 0; q < QUADS; q++) {
-            float32x4_t y = vaddq_f32(relu ? vmaxnmq_f32(row.val[q], vdupq_n_f32(0)) : row.val[q], epsilon);
-            sum[q] = r == 0 ? y : vaddq_f32(sum[q], y);
-            product[q] = r == 0 ? y : vmulq_f32(product[q], y);
-        }
-    }
-    for (size_t q = 0; q < QUADS; q++) {
-        int32x4_t bits = vreinterpretq_s32_f32(product[q]);
-        strip->sum[q] = fresh ? sum[q] : vaddq_f32(strip->sum[q], sum[q]);
-        strip->exponent[q] = vsraq_n_s32(strip->exponent[q], bits, 23);
-        /* Without this, compilers first compute the mantissa and keep a copy of the bits for the exponent. */
-        __asm__("" : "+w"(bits), "+w"(strip->exponent[q]));
-        bits = vsliq_n_s32(bits, vdupq_n_s32(EXPONENT_BIAS), 23);
-        strip->mantissa[q] = vmulq_f32(strip->mantissa[q], vreinterpretq_f32_s32(bits));
-    }
-}
+/* Registers: v0-v3 sums, v4-v7 mantissas, v8-v11 exponents, v12 ε, v13 the exponents' bias, v14 zero. */
 
-/* gather() for the columns p … p + STRIP − 1 and up to STRIP_ROWS rows. */
-INLINED void gather_strip(Columns *columns, size_t p, const float *x, size_t stride, size_t rows, float32x4_t epsilon,
-                          int relu, int first)
+/* max(x, 0) of two rows; 0 for a NaN. */
+#define RECTIFY \
+    "fmaxnm v16.4s, v16.4s, v14.4s\n" "fmaxnm v17.4s, v17.4s, v14.4s\n" \
+    "fmaxnm v18.4s, v18.4s, v14.4s\n" "fmaxnm v19.4s, v19.4s, v14.4s\n" \
+    "fmaxnm v20.4s, v20.4s, v14.4s\n" "fmaxnm v21.4s, v21.4s, v14.4s\n" \
+    "fmaxnm v22.4s, v22.4s, v14.4s\n" "fmaxnm v23.4s, v23.4s, v14.4s\n"
+
+/* (a + ε)(b + ε) = ε² + ab + ε(a + b) of two rows, in four registers; a + b is added to the sums. */
+#define MULTIPLY_PAIR(rectify, p0, p1, p2, p3) \
+    "ld1 {" p0 ".4s-" p3 ".4s}, [%[square]]\n" \
+    "ld1 {v16.4s-v19.4s}, [%[x]], %[stride]\n" \
+    "ld1 {v20.4s-v23.4s}, [%[x]], %[stride]\n" rectify \
+    "fmla " p0 ".4s, v16.4s, v20.4s\n" "fmla " p1 ".4s, v17.4s, v21.4s\n" \
+    "fmla " p2 ".4s, v18.4s, v22.4s\n" "fmla " p3 ".4s, v19.4s, v23.4s\n" \
+    "fadd v16.4s, v16.4s, v20.4s\n" "fadd v17.4s, v17.4s, v21.4s\n" \
+    "fadd v18.4s, v18.4s, v22.4s\n" "fadd v19.4s, v19.4s, v23.4s\n" \
+    "fmla " p0 ".4s, v16.4s, v12.s[0]\n" "fmla " p1 ".4s, v17.4s, v12.s[0]\n" \
+    "fmla " p2 ".4s, v18.4s, v12.s[0]\n" "fmla " p3 ".4s, v19.4s, v12.s[0]\n" \
+    "fadd v0.4s, v0.4s, v16.4s\n" "fadd v1.4s, v1.4s, v17.4s\n" \
+    "fadd v2.4s, v2.4s, v18.4s\n" "fadd v3.4s, v3.4s, v19.4s\n"
+
+/* Multiply GROUP rows into the products, in each of %[groups] rounds. */
+#define GATHER_GROUPS(rectify) \
+    "ld1 {v0.4s-v3.4s}, [%[sum]]\n" \
+    "ld1 {v4.4s-v7.4s}, [%[mantissa]]\n" \
+    "ld1 {v8.4s-v11.4s}, [%[exponent]]\n" \
+    "dup v12.4s, %w[epsilon]\n" \
+    "movi v13.4s, #127\n" \
+    "movi v14.4s, #0\n" \
+    "1:\n" \
+    MULTIPLY_PAIR(rectify, "v24", "v25", "v26", "v27") \
+    MULTIPLY_PAIR(rectify, "v28", "v29", "v30", "v31") \
+    "subs %[groups], %[groups], #1\n" \
+    "fmul v24.4s, v24.4s, v28.4s\n" "fmul v25.4s, v25.4s, v29.4s\n" \
+    "fmul v26.4s, v26.4s, v30.4s\n" "fmul v27.4s, v27.4s, v31.4s\n" \
+    "ssra v8.4s, v24.4s, #23\n" "ssra v9.4s, v25.4s, #23\n" \
+    "ssra v10.4s, v26.4s, #23\n" "ssra v11.4s, v27.4s, #23\n" \
+    "sli v24.4s, v13.4s, #23\n" "sli v25.4s, v13.4s, #23\n" \
+    "sli v26.4s, v13.4s, #23\n" "sli v27.4s, v13.4s, #23\n" \
+    "fmul v4.4s, v4.4s, v24.4s\n" "fmul v5.4s, v5.4s, v25.4s\n" \
+    "fmul v6.4s, v6.4s, v26.4s\n" "fmul v7.4s, v7.4s, v27.4s\n" \
+    "b.ne 1b\n" \
+    "st1 {v4.4s-v7.4s}, [%[to_mantissa]]\n" \
+    "st1 {v8.4s-v11.4s}, [%[to_exponent]]\n"
+
+/* gather() for the columns p … p + STRIP − 1 and `groups` ≥ 1 groups of rows. */
+INLINED void gather_strip(Columns *columns, size_t p, const float *x, size_t stride, size_t groups, const Start *start,
+                          float epsilon, int relu, int first)
 {
+    register float32x4_t sum0 __asm__("v0"), sum1 __asm__("v1"), sum2 __asm__("v2"), sum3 __asm__("v3");
     double *total = columns->total + p;
     float *mantissa = columns->mantissa + p;
     int32_t *exponent = columns->exponent + p;
-    Strip strip;
-    for (size_t q = 0; q < QUADS; q++) {
-        strip.sum[q] = vdupq_n_f32(0);
-        strip.mantissa[q] = first ? vdupq_n_f32(1) : vld1q_f32(mantissa + 4 * q);
-        strip.exponent[q] = first ? vdupq_n_s32(0) : vld1q_s32(exponent + 4 * q);
-    }
-    size_t row = 0;
-    for (; row + GROUP <= rows; row += GROUP, x += GROUP * stride)
-        gather_group(&strip, x, stride, GROUP, epsilon, relu, row == 0);
-    if (row < rows)
-        gather_group(&strip, x, stride, rows - row, epsilon, relu, row == 0);
-    for (size_t q = 0; q < QUADS; q++, total += 4) {
-        float64x2_t low = vcvt_f64_f32(vget_low_f32(strip.sum[q])), high = vcvt_high_f64_f32(strip.sum[q]);
+#define RUN(rectify)                                                                                              \
+    __asm__ volatile(GATHER_GROUPS(rectify)                                                                        \
+                     : "=w"(sum0), "=w"(sum1), "=w"(sum2), "=w"(sum3), [x] "+r"(x), [groups] "+r"(groups)            \
+                     : [stride] "r"(stride * sizeof *x), [sum] "r"(start->sum), [square] "r"(start->square),         \
+                       [mantissa] "r"(first ? start->one : mantissa), [to_mantissa] "r"(mantissa),                   \
+                       [exponent] "r"(first ? start->zero : exponent), [to_exponent] "r"(exponent),                  \
+                       [epsilon] "r"(bits_of(epsilon))                                                               \
+                     : "memory", "cc", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v16", \
+                       "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29",    \
+                       "v30", "v31")
+    if (relu)
+        RUN(RECTIFY);
+    else
+        RUN("");
+#undef RUN
+    const float32x4_t sums[4] = {sum0, sum1, sum2, sum3};
+    for (size_t q = 0; q < 4; q++, total += 4) {
+        float64x2_t low = vcvt_f64_f32(vget_low_f32(sums[q])), high = vcvt_high_f64_f32(sums[q]);
         vst1q_f64(total, first ? low : vaddq_f64(vld1q_f64(total), low));
         vst1q_f64(total + 2, first ? high : vaddq_f64(vld1q_f64(total + 2), high));
-        vst1q_f32(mantissa + 4 * q, strip.mantissa[q]);
-        vst1q_s32(exponent + 4 * q, strip.exponent[q]);
     }
 }
 
-/* gather() for whole strips. A constant number of rows saves instructions. */
-INLINED void gather_pass(Columns *columns, const float *x, size_t stride, size_t rows, size_t end, float epsilon,
-                         int relu, int first)
-{
-    const float32x4_t lifted_by = vdupq_n_f32(epsilon);
-    for (size_t p = 0; p < end && rows == STRIP_ROWS; p += STRIP)
-        gather_strip(columns, p, x + p, stride, STRIP_ROWS, lifted_by, relu, first);
-    for (size_t p = 0; p < end && rows < STRIP_ROWS; p += STRIP)
-        gather_strip(columns, p, x + p, stride, rows, lifted_by, relu, first);
-}
-
-/* Gather all rows of the columns that fill whole strips, with the biases of gather_all(); returns their number. */
+/* Gather the whole groups of rows of the columns that fill whole strips; returns the number of these columns. */
 INLINED size_t gather_strips(Columns *columns, const float *x, size_t stride, size_t rows, size_t count, float epsilon,
                              int relu)
 {
-    const size_t end = count - count % STRIP;
-    for (size_t row = 0; row < rows; row += STRIP_ROWS, x += STRIP_ROWS * stride) {
-        size_t some = rows - row < STRIP_ROWS ? rows - row : STRIP_ROWS;
-        if (row == 0)
-            gather_pass(columns, x, stride, some, end, epsilon, relu, 1);
-        else
-            gather_pass(columns, x, stride, some, end, epsilon, relu, 0);
+    const size_t end = count - count % STRIP, whole = rows - rows % GROUP;
+    Start start;
+    for (size_t i = 0; i < STRIP; i++) {
+        start.square[i] = epsilon * epsilon;
+        start.one[i] = 1;
+        start.zero[i] = 0;
+    }
+    for (size_t row = 0; row < whole; row += STRIP_ROWS, x += STRIP_ROWS * stride) {
+        size_t some = whole - row < STRIP_ROWS ? whole - row : STRIP_ROWS;
+        for (size_t i = 0; i < STRIP; i++)
+            start.sum[i] = (float)some * epsilon;
+        for (size_t p = 0; p < end && row == 0; p += STRIP)
+            gather_strip(columns, p, x + p, stride, some / GROUP, &start, epsilon, relu, 1);
+        for (size_t p = 0; p < end && row > 0; p += STRIP)
+            gather_strip(columns, p, x + p, stride, some / GROUP, &start, epsilon, relu, 0);
         if ((row + STRIP_ROWS) % RENORMALIZE_ROWS == 0 && row + STRIP_ROWS < rows)
             renormalize(columns, 0, end);
     }
