@@ -9,7 +9,6 @@ from .markdown import markdown_table, paragraph
 from .networks import NETWORKS
 from .targets import (
     GROWTH_LIMIT,
-    INSTRUCTION_AIMS,
     INSTRUCTION_LIMITS,
     INT8_AIMS,
     INT8_LIMITS,
@@ -64,16 +63,14 @@ def instruction_table(result: Result) -> str:
     for name, one in result["networks"].items():
         network = name.removesuffix("-int8")
         title = NETWORKS[network].title + (", int8" if name != network else "")
-        limits = ["", ""]
-        if name in INSTRUCTION_LIMITS:
-            limits = [f"{INSTRUCTION_LIMITS[name]:g} %", f"{INSTRUCTION_AIMS[name]:g} %"]
+        limit = INSTRUCTION_LIMITS.get(name)
         rows.append([
             title,
             f"{one['plain'] / 1e6:.0f} M",
             *(f"{one['forms'][form]['percent']:+.1f} %" for form in ("standard", "native", "default")),
-            *limits,
+            "" if limit is None else f"{limit:g} %",
         ])  # fmt: skip
-    head = ["instructions", "plain", "standard", "compiled", "by default", "compiled, promised", "aim"]
+    head = ["instructions", "plain", "standard", "compiled", "by default", "compiled, promised"]
     return f"{said}\n\n{markdown_table(head, rows)}"
 
 

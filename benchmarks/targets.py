@@ -27,8 +27,7 @@ and 2.5 % of MobileNetV2."""
 INT8_LIMITS = {"native": 15.0, "prepared": 8.0}
 INT8_AIMS = {"standard": 50.0}
 """The same for int8 networks."""
-INSTRUCTION_LIMITS = {"efficientnet_lite0": 1.25, "mobilenet_v2": 2.2}
-INSTRUCTION_AIMS = {"efficientnet_lite0": 1.0, "mobilenet_v2": 2.0}
+INSTRUCTION_LIMITS = {"efficientnet_lite0": 1.0, "mobilenet_v2": 2.0}
 """Percent of the plain network's instructions that the compiled form may add on the emulated Cortex-A76."""
 GROWTH_LIMIT = 3.0
 """Percent that the instructions of the maps may grow by against the reference."""
