@@ -128,7 +128,7 @@ def test_the_metadata_are_parsed_once_per_file(folder: Path, monkeypatch: pytest
         explain.explain(picture(), outputs=words)
     explain.model.describe()
     assert explain.labels == labels
-    assert len([text for text in parsed if "kind 1" in text]) == 1
+    assert len([text for text in parsed if "kind 1" in str(text)]) == 1
 
 
 def test_frames_repeat_no_search(graft: Path, monkeypatch: pytest.MonkeyPatch) -> None:
