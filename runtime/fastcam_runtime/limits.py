@@ -92,8 +92,8 @@ def limit_pictures() -> None:
     os.environ.setdefault(PHOTO_VARIABLE, str(MAX_PHOTO))
 
 
-def read_whole(path: Path, most: int = MAX_TEXT) -> bytes:
-    """The bytes of a file or pipe that a user named, in bounded time and memory.
+def read_whole(path: Path, most: int = MAX_TEXT, *, pipes: bool = True) -> bytes:
+    """The bytes of a file, or of a pipe if `pipes` are allowed, in bounded time and memory.
 
     Raises:
         OSError: It cannot be read, is a device, has more bytes than `most`, or is a pipe without an end.
@@ -102,8 +102,9 @@ def read_whole(path: Path, most: int = MAX_TEXT) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb", buffering=0) as file:
         kind = os.fstat(descriptor).st_mode
-        if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
-            raise OSError(errno.EINVAL, "a device, not a file", str(path))
+        if not (stat.S_ISREG(kind) or (pipes and stat.S_ISFIFO(kind))):
+            what = "a pipe" if stat.S_ISFIFO(kind) else "a device"
+            raise OSError(errno.EINVAL, f"{what}, not a file", str(path))
         end = time.monotonic() + PIPE_SECONDS
         content = bytearray()
         while len(content) <= most:

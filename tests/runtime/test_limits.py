@@ -53,6 +53,12 @@ def test_a_pipe_that_nobody_writes_to(fifo: Path, monkeypatch: pytest.MonkeyPatc
         read_whole(fifo)
 
 
+def test_a_pipe_where_none_is_allowed_is_not_waited_for(fifo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PIPE_SECONDS", None)
+    with pytest.raises(OSError, match="a pipe, not a file"):
+        read_whole(fifo, pipes=False)
+
+
 def test_a_pipe_is_neither_a_model_nor_a_certificate(fifo: Path) -> None:
     with pytest.raises(ModelError, match="pipe is a pipe, not a model's file"):
         summarize_file(fifo)

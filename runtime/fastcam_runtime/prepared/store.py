@@ -160,7 +160,7 @@ def _read(note: Path) -> Entry:
     Raises:
         OSError, ValueError, TypeError, RecursionError: It is not such a record, or is none of ours.
     """
-    entry = Entry(**json.loads(read_whole(note, _LONGEST_NOTE)))
+    entry = Entry(**json.loads(read_whole(note, _LONGEST_NOTE, pipes=False)))
     texts = (entry.source, entry.outputs, entry.form, entry.sha256, entry.stamp)
     if type(entry.bytes) is not int or entry.bytes < 0 or not all(isinstance(text, str) for text in texts):
         raise ValueError("not a record")

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from fastcam_export import export
-from fastcam_runtime import Explainer, native
+from fastcam_runtime import Explainer, limits, native
 from fastcam_runtime.cli.main import main
 from fastcam_runtime.model import device
 from fastcam_runtime.model.grafted import Model
@@ -364,8 +364,9 @@ def test_bench_measures_what_runs_by_default(
 @pytest.mark.parametrize(
     "record", ['{"source": "a", "outputs": "b", "form": "c", "bytes": "d"}', "[" * 60_000, None]
 )
-def test_a_foreign_record(tmp_path: Path, record: str | None) -> None:
-    """Text where a number should be, brackets without an end, a pipe that nobody writes to: no entry."""
+def test_a_foreign_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: str | None) -> None:
+    """Text where a number should be, brackets without an end, a pipe, which is not waited for: no entry."""
+    monkeypatch.setattr(limits, "PIPE_SECONDS", None)
     store = Store(tmp_path)
     (tmp_path / "key").mkdir()
     note = tmp_path / "key" / "entry.json"
