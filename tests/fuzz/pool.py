@@ -13,6 +13,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,14 +78,18 @@ def run_cases(cases: Iterable[tuple[str, int]], jobs: int, keep: Path | None = N
     for case in cases:
         waiting.put(case)
     figures = Figures()
-    threads = [threading.Thread(target=_feed, args=(waiting, figures, keep)) for _ in range(jobs)]
-    for thread in threads:
-        thread.start()
-    while any(thread.is_alive() for thread in threads):
-        threads[0].join(30)
-        for thread in threads[1:]:
-            thread.join(0.1)
-        print(figures, flush=True)
+    with ThreadPoolExecutor(jobs) as pool:
+        feeding = [pool.submit(_feed, waiting, figures, keep) for _ in range(jobs)]
+        try:
+            while wait(feeding, timeout=30).not_done:
+                print(figures, flush=True)
+        except KeyboardInterrupt:
+            with suppress(queue.Empty):
+                while True:
+                    waiting.get_nowait()
+            raise
+    for one in feeding:
+        one.result()  # raises what ended it early: cases that were not run must not count as passed
     return figures
 
 

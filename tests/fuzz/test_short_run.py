@@ -75,6 +75,12 @@ def test_the_commands(tmp_path: Path) -> None:
     assert {kind: figures.counts[kind] for kind in TROUBLES} == dict.fromkeys(TROUBLES, 0), figures.troubles
 
 
+def test_a_run_that_cannot_go_on_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        run_cases([("models", 0), ("models", 1)], 2)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
 def test_a_short_run_guided_by_coverage() -> None:
