@@ -1,14 +1,14 @@
 """Frames in, maps and pictures out: numpy, onnxruntime and OpenCV only."""
 
-from .cli import signals
+from . import start
 
-signals.start_quietly()  # before the first import that takes time
+start.start_quietly()  # before the first import that takes time
 
 # ruff: noqa: E402
-from . import limits, telemetry
+from . import limits
 
-telemetry.switch_off()  # before anything below imports onnxruntime
-if signals.is_command():  # a program's own pictures are not ours to limit
+start.switch_telemetry_off()  # before anything below imports onnxruntime
+if start.is_command():  # a program's own pictures are not ours to limit
     limits.limit_pictures()
 
 from .classes import ClassError, Prediction

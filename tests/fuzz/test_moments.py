@@ -35,6 +35,15 @@ def test_ctrl_c_during_imports(module: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_nothing_that_takes_time_is_imported_before_ctrl_c_is_quiet() -> None:
+    with started("-X", "importtime", "-m", "fastcam_runtime.cli.main", "--version") as process:
+        _, errors = process.communicate(timeout=60)
+    names = [line.rpartition("|")[2].strip() for line in errors.splitlines()]
+    first = names[names.index("runpy") + 1 : names.index("fastcam_runtime.start")]
+    assert set(first) == set()
+
+
+@pytest.mark.slow
 def test_a_program_that_imports_the_package_keeps_its_ctrl_c() -> None:
     program = "import signal, fastcam_runtime; print(signal.getsignal(2) is signal.default_int_handler)"
     with started("-c", program) as process:

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import onnxruntime as ort
 
-from .. import native
+from .. import native, start
 from ..errors import FastcamError, guarded
 from ..model.device import package_version
 from ..model.watching import LastResort, Trials
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Trials.limit()
     LastResort.end = lambda reason: signals.end_at_once(2, one_line(reason))
     try:
-        signals.started()
+        start.started()
         with signals.faults_ended(), guarded(f"fastcam {argv[0]}" if argv else "fastcam"), _written():
             return _dispatch(argv)
     except FastcamError as error:

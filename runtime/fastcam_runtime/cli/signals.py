@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, NoReturn
+from types import FrameType
+from typing import NoReturn
 
-if TYPE_CHECKING:  # `start_quietly` comes before all other imports
-    from ..live.controls import Controls
+from ..live.controls import Controls
 
 CLEANUPS: list[Callable[[], None]] = []
 """What `end_at_once` does first: it removes temporary folders."""
@@ -21,45 +21,6 @@ FAULT = "the network divides integers with a result that no integer can hold"
 """Why a command ended at SIGFPE."""
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
-
-
-class _Start:
-    """Whether this process is the command `fastcam`, and its modules are still being imported."""
-
-    quiet = False
-
-
-def start_quietly() -> None:
-    """Let Ctrl-C end the command `fastcam` at once while its modules are imported, without a traceback.
-
-    Python would raise KeyboardInterrupt somewhere in onnxruntime or OpenCV. Nothing is open yet, so the
-    system's own way of ending a process is the right one. A failed import is one line and exit code 2.
-    A program that imports this package is left alone.
-    """
-    if not is_command():
-        return
-    sys.excepthook = _cannot_start
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _Start.quiet = True
-
-
-def started() -> None:
-    """From here on, Ctrl-C is raised as KeyboardInterrupt again, and errors are `main`'s to report."""
-    if sys.excepthook is _cannot_start:
-        sys.excepthook = sys.__excepthook__
-    if _Start.quiet:
-        _Start.quiet = False
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _cannot_start(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Report an error of an import in one line: a library of the system is missing, or memory is short."""
-    if "--debug" in sys.argv:
-        sys.__excepthook__(kind, error, trace)
-    said = " ".join(str(error).split()) or "no reason given"
-    end_at_once(2, f"cannot start: {kind.__name__}: {said}")
 
 
 def end_quietly() -> None:
@@ -80,16 +41,6 @@ def importing() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def is_command() -> bool:
-    """Whether Python was started as `fastcam` or `python -m fastcam_runtime…`, and in the main thread."""
-    words = sys.orig_argv
-    module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
-    program = os.path.basename(sys.argv[0] if sys.argv else "")
-    named = os.path.splitext(program)[0] == "fastcam"
-    main = threading.current_thread() is threading.main_thread()
-    return main and (named or module.partition(".")[0] in ("fastcam_runtime", "fastcam_export"))
 
 
 @contextmanager
@@ -155,8 +106,6 @@ def faults_ended() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    import socket  # not before `start_quietly`, as everything that takes time
-
     reader, writer = socket.socketpair()
     writer.setblocking(False)
 
