@@ -144,6 +144,18 @@ def int8_outcomes(result: Mapping[str, Any]) -> list[Outcome]:
     return found
 
 
+def missed_aims(overhead: Mapping[str, Any], int8: Mapping[str, Any]) -> dict[str, list[str]]:
+    """For each form, the networks whose maps cost more than the aim."""
+    missed: dict[str, list[str]] = {}
+    for run in [*(run for run in overhead["overhead"] if run["threads"] == 1), *int8["int8"]]:
+        network, quantized = run["network"], run in int8["int8"]
+        for form, cost in run["forms"].items():
+            aim = INT8_AIMS.get(form) if quantized else AIMS.get(form, {}).get(network)
+            if aim is not None and cost["percent"] > aim:
+                missed.setdefault(form, []).append(_title(network) + " int8" * quantized)
+    return missed
+
+
 def instruction_outcomes(result: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Outcome]:
     """The promises about instructions on the emulated board: what the maps add, and no growth."""
     found = []
