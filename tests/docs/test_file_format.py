@@ -14,7 +14,7 @@ import jsonschema
 import numpy as np
 import onnx
 import pytest
-from fastcam_export.choices import NORMALIZATIONS, STATISTICS
+from fastcam_export.choices import MAP_OUTPUTS, NORMALIZATIONS, STATISTICS
 from fastcam_runtime import contract
 from fastcam_runtime.detect.head import ACTIVATIONS, DECODINGS, LAYOUTS, Grid, Head
 from support.paths import ROOT
@@ -163,5 +163,11 @@ def test_the_choices_are_those_of_the_exporter() -> None:
 
 def test_every_output_and_input_is_in_the_page() -> None:
     names = [*contract.output_names(contract.OUTPUTS, 1), contract.MAP_BYTES, contract.MAP_RGBA]
-    assert [name for name in first_column(section("Outputs")) if not name.endswith("_K")] == names
+    described = [name for name in first_column(section("Outputs")) if not name.endswith("_K")]
+    assert sorted(described) == sorted(names)
+    for form in MAP_OUTPUTS:
+        graph = fastcam_export.graft(network(), outputs="all", map_output=form).graph
+        written = [output.name for output in graph.output if output.name in names]
+        assert written == [name for name in described if name in written]
+        assert len(written) == len(names) - 1
     assert first_column(section("Inputs")) == list(contract.CHOICE_INPUTS)
