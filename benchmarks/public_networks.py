@@ -130,7 +130,7 @@ def _recognised(found: Plan) -> str:
     if found.has_classes:
         return f"{found.classes} classes, {found.scores_are}; {scales}"
     shape = "×".join("?" if size is None else str(size) for size in found.scores_shape or ())
-    return f"no classes but {shape}; {scales}"
+    return f"no class scores, output {shape}; {scales}"
 
 
 def maps(path: Path) -> str:

@@ -109,7 +109,7 @@ def _upgrade_opset(source: LoadedModel) -> LoadedModel:
     )
     if unknown:
         listed = ", ".join(unknown)
-        raise LoadError(f"opset {opset} cannot be upgraded: {listed} is no operator of ONNX")
+        raise LoadError(f"opset {opset} cannot be upgraded: ONNX has no operator {listed}")
     try:
         proto = onnx.version_converter.convert_version(source.proto, MIN_OPSET)
     except Exception as error:  # the C++ converter raises plain RuntimeError and its kin

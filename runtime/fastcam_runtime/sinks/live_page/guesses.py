@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 FREE_GUESSES = 10
-"""Wrong tokens per address without a penalty, for typing errors."""
+"""Wrong tokens per address without a penalty, for typing errors. The next one blocks the address for a
+second, and each further one doubles that time."""
 LONGEST_BLOCK = 60.0
-"""Seconds. After that, each wrong token doubles the time for which the address is blocked."""
+"""Seconds."""
 _FORGET_SECONDS = 900.0
 _MOST_ADDRESSES = 1024
 _REMEMBERED = 64
