@@ -72,11 +72,11 @@ def _cannot_start(kind: "type[BaseException]", error: BaseException, trace: "Tra
 def switch_telemetry_off() -> None:
     """Disable onnxruntime's telemetry for this process and those that it starts.
 
-    From release 1.29 on, onnxruntime's Linux packages report sessions to its vendor and keep a device id and a
-    database under `~/.cache/Microsoft`. A device that runs this package sends nothing, unless its owner sets
-    `ORT_DISABLE_TELEMETRY=0` in the environment. The variable must be set before onnxruntime is imported,
-    because the import starts the reporting. If a program has imported onnxruntime first, the call stops
-    further events.
+    From release 1.29 on, onnxruntime's Linux packages report sessions to its vendor and keep a device id and
+    a database under `~/.cache/Microsoft`. A device that runs this package sends nothing, unless its owner
+    sets `ORT_DISABLE_TELEMETRY=0` in the environment. The variable must be set before onnxruntime is
+    imported, because the import starts the reporting. If a program has imported onnxruntime first, the call
+    stops further events.
     """
     if os.environ.setdefault(TELEMETRY_VARIABLE, "1") in ("", "0"):
         return
