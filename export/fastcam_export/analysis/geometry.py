@@ -38,6 +38,7 @@ def geometries(ends: Ends, shapes: Shapes) -> dict[str, TensorGeometry]:
     known = {ends.image.name or "": TensorGeometry(ends.layout, (1.0, 1.0), ends.size)}
     # No layer sees what is cropped before the first convolution, so the rest counts as the picture.
     picture = (0, 0)
+    folded: dict[str | None, _Folded] = {}
     for node in ends.path:
         operands = [v.name for v in inputs_of(node) if v.name in known]
         if not operands:
@@ -63,7 +64,42 @@ def geometries(ends: Ends, shapes: Shapes) -> dict[str, TensorGeometry]:
                 known[value.name] = source if lost else geometry
             else:
                 known[value.name] = source  # a channel shuffle passes through rank 5 and comes back
+            origin = _before_reshape(node, shape, known, shapes, folded)
+            if origin is not None and known[value.name].layout is None:
+                if shape == origin.shape:
+                    known[value.name] = origin.geometry
+                else:
+                    folded[value.name] = origin
     return known
+
+
+@dataclass(frozen=True)
+class _Folded:
+    """What a Reshape took the pixels from. As long as all elements are in order, a Reshape brings it back."""
+
+    shape: tuple[int, ...]
+    geometry: TensorGeometry
+
+
+def _before_reshape(
+    node: ir.Node,
+    shape: tuple[int, ...] | None,
+    known: Mapping[str, TensorGeometry],
+    shapes: Shapes,
+    folded: Mapping[str | None, _Folded],
+) -> _Folded | None:
+    """The rank-4 tensor whose elements, still in its order, are those of the node's result.
+
+    A group normalisation is written as an instance normalisation of N×groups×rest, between two Reshapes.
+    """
+    source = node.inputs[0].name if node.inputs and node.inputs[0] is not None else None
+    operator, before = facts(node.op_type), shapes.get(source or "")
+    if not (operator.reshapes or operator.elementwise or (operator.in_order and before == shape)):
+        return None
+    if source in folded or not operator.reshapes or before is None or len(before) != 4:
+        return folded.get(source)
+    geometry = known.get(source or "")
+    return _Folded(before, geometry) if geometry is not None and geometry.layout is not None else None
 
 
 def cut_size(ends: Ends, known: Mapping[str, TensorGeometry]) -> tuple[int, int] | None:

@@ -40,6 +40,8 @@ class Operator:
     """The result is the first input, perhaps in another number format."""
     reshapes: bool = False
     """The result has the elements of the first input in the same order, in another shape."""
+    in_order: bool = False
+    """Each element of the result belongs to the same element of the first input, whose shape it has."""
     per_pixel: bool = False
     """Each pixel of the result depends on the same pixel of the first input."""
     cuts: bool = False
@@ -163,10 +165,15 @@ _ROWS = (
     Operator("MatMul", matrix_product=True, mixes=True, absorbs_relu=True, half_is_float32=True),
     Operator("FusedMatMul", matrix_product=True, mixes=True),
     Operator("Einsum", matrix_product=True, mixes=True),
-    Operator("BatchNormalization", absorbs_relu=True),
+    Operator("BatchNormalization", absorbs_relu=True, in_order=True),
+    Operator("InstanceNormalization", in_order=True),
+    Operator("LayerNormalization", in_order=True),
     Operator("LRN", _SAME, per_pixel=True),
     # Arithmetic
-    Operator("Add", _ALL, absorbs_relu=True),
+    Operator("Add", _ALL, absorbs_relu=True, in_order=True),
+    Operator("Sub", in_order=True),
+    Operator("Mul", in_order=True),
+    Operator("Div", in_order=True),
     Operator("Sum", _ALL),
     Operator("Max", _ALL),
     Operator("Min", _ALL),

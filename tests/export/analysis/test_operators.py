@@ -70,7 +70,12 @@ FURTHER: Mapping[str, tuple[np.ndarray | None, ...]] = {
     "MatMulInteger": (np.round(WEIGHTS.reshape(6, -1)[:, :6] * 20).astype(np.int8),),
     "FusedMatMul": (WEIGHTS.reshape(6, -1)[:, :6].copy(),),
     "Einsum": (WEIGHTS[:, :, 0, 0].copy(),),
+    "InstanceNormalization": (np.ones(4, np.float32), np.zeros(4, np.float32)),
+    "LayerNormalization": (np.ones(6, np.float32),),
     "Add": (np.abs(INPUT),),
+    "Sub": (np.abs(INPUT),),
+    "Mul": (np.abs(INPUT) + 1,),
+    "Div": (np.abs(INPUT) + 1,),
     "Sum": (np.abs(INPUT),),
     "Max": (np.abs(INPUT),),
     "Min": (np.abs(INPUT),),
@@ -214,6 +219,17 @@ def test_copies_and_reshapes_keep_the_elements_in_order(row: Operator) -> None:
     tolerance = 0.125 if row.name == "QuantizeLinear" else 0
     np.testing.assert_allclose(y.reshape(-1), x.reshape(-1), atol=tolerance, rtol=0)
     assert (y.shape == x.shape) == (not row.reshapes)
+
+
+@pytest.mark.parametrize("row", rows("in_order"))
+def test_every_element_of_an_ordered_result_answers_most_to_its_own(row: Operator) -> None:
+    whole = run(row.name, INPUT)
+    assert whole.shape == INPUT.shape
+    for place in ((0, 0, 0, 0), (0, 3, 2, 5), (1, 1, 4, 2)):
+        changed = INPUT.copy()
+        changed[place] += 0.01
+        answer = np.abs(run(row.name, changed) - whole)
+        assert np.unravel_index(int(answer.argmax()), answer.shape) == place
 
 
 @pytest.mark.parametrize("row", rows("pools", "per_pixel"))

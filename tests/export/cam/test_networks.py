@@ -103,6 +103,15 @@ def convnext(tv: ModuleType) -> Network:
     return Network(m, m.features, nn.Sequential(m.avgpool, m.classifier), size=64, dynamo=True)
 
 
+def group_normalised(tv: ModuleType) -> Network:
+    """ResNet with group normalisations, which torch exports as reshapes to N×groups×rest and back."""
+    m = tv.models.ResNet(
+        tv.models.resnet.BasicBlock, [1, 1, 1, 1], CLASSES, norm_layer=lambda width: nn.GroupNorm(8, width)
+    )
+    body = nn.Sequential(m.conv1, m.bn1, m.relu, m.maxpool, m.layer1, m.layer2, m.layer3, m.layer4)
+    return Network(m, body, nn.Sequential(m.avgpool, nn.Flatten(), m.fc), size=96, dynamo=True)
+
+
 def _narrowed(classifier: nn.Sequential, features: int, width: int) -> nn.Sequential:
     """The same layers, the linear ones `width` wide."""
     layers, number = (
@@ -116,7 +125,7 @@ def _narrowed(classifier: nn.Sequential, features: int, width: int) -> nn.Sequen
 
 NETWORKS = [
     resnet18, vgg16, alexnet, mobilenet_v3_small, squeezenet1_1, squeezenet1_1_features, densenet121,
-    convnext,
+    convnext, group_normalised,
 ]  # fmt: skip
 
 

@@ -43,6 +43,48 @@ def test_dynamic_dimensions(inputs: str) -> None:
     assert [tap.name for tap in taps_of(small_cnn(inputs))] == ["a1", "a2", "a3"]
 
 
+GROUP_NORMALISATION = """
+    rows = Reshape (c1, groups)
+    {inside}
+    back = Reshape (rows2, grid)
+    z = Mul (back, scale)
+    n = Add (z, scale)
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "kept"),
+    [
+        ("rows2 = InstanceNormalization (rows, two, two)", True),
+        ("m = ReduceMean <axes=[2]> (rows) c = Sub (rows, m) q = Mul (c, c) v = ReduceMean <axes=[2]> (q)"
+         " s = Sqrt (v) rows2 = Div (c, s)", True),
+        ("h = Cast <to=10> (rows) rows2 = Cast <to=1> (h)", True),
+        ("flat = Flatten (rows) rows2 = Identity (flat)", True),
+        ("t = Transpose <perm=[0,2,1]> (rows) rows2 = Sigmoid (t)", False),
+        ("rows2 = MatMul (square, rows)", False),
+        ("m = ReduceMean <axes=[2]> (rows) rows2 = Sub (m, rows)", False),
+    ],
+    ids=["as torch exports it", "written out", "half precision", "flat", "other order", "mixed", "unknown"],
+)  # fmt: skip
+def test_a_group_normalisation_keeps_the_pixels_where_they_are(inside: str, kept: bool) -> None:
+    """It reshapes N×C×H×W to N×groups×rest and back: the activation behind it is a scale."""
+    body = f"""
+        c1 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w1)
+        {GROUP_NORMALISATION.format(inside=inside)}
+        a1 = Relu (n)
+        c2 = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (a1, w2)
+        a2 = Relu (c2)
+        pooled = GlobalAveragePool (a2)
+        logits = Flatten (pooled)
+    """
+    model = network(
+        body, groups=np.array([0, 2, -1]), grid=np.array([1, 8, 32, 32]), two=np.ones(2, np.float32),
+        scale=np.ones((8, 1, 1), np.float32), square=np.eye(2, dtype=np.float32),
+        w1=np.ones((8, 3, 3, 3), np.float32), w2=np.ones((10, 8, 3, 3), np.float32),
+    )  # fmt: skip
+    assert found(model) == [("a1", 8, 32)] * kept + [("a2", 10, 16)]
+
+
 def test_shapes_hidden_behind_a_computed_pad_are_learnt_from_a_run() -> None:
     """The legacy exporter writes 'same' padding as arithmetic on shapes, where shape inference fails."""
     model = network(
