@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from fastcam_export import GraftError, graft
-from fastcam_export.choices import PRE_ACTIVATION, STATISTICS
+from fastcam_export.choices import COMPILED, PRE_ACTIVATION, STATISTICS
 from fastcam_export.method.statistics import statistic
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,6 +30,13 @@ TRUNCATED = {
     name: functools.partial(lambda x, i: oracle.truncnormal(x)[i], i=i)
     for i, name in enumerate(PRE_ACTIVATION)
 }
+
+
+LOGNORMAL = {"lognormal_mean", "lognormal_entropy"}
+
+
+def test_every_statistic_is_compared_with_a_formula() -> None:
+    assert {COMPILED, *RECTIFIED, *LOGNORMAL, *TRUNCATED} == set(STATISTICS)
 
 
 @functools.cache
