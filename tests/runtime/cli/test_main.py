@@ -57,7 +57,29 @@ def test_version_says_that_kernels_are_missing(
 
 @pytest.mark.parametrize(
     "argv",
-    [["fly"], ["run"], ["bench"], ["bench", "m.onnx", "--threads", "x"], ["tune"], ["tune", "a", "b"]],
+    [
+        ["tune", "a", "--budget", "5%", "--frame-input", "64x64"],
+        ["evaluate", "a", "b", "--frame-input", "64x64"],
+        ["evaluate", "a", "b", "--map-output", "rgba"],
+    ],
+)
+def test_options_whose_file_a_command_cannot_measure_are_unknown(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(argv) == 2
+    assert f"{argv[-2]}: no such option; closest: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["fly"],
+        ["run"],
+        ["bench"],
+        ["bench", "m.onnx", "--threads", "x"],
+        ["tune"],
+        ["tune", "a", "b"],
+    ],
 )
 def test_usage_errors_are_one_line(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(argv) == 2

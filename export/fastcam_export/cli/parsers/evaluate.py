@@ -43,4 +43,5 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--no-sanity", dest="sanity", action="store_false", help="no shuffled weights")
     command.add_argument("--json", type=Path, metavar="FILE", help="write every figure of every picture")
     command.add_argument("--html", type=Path, metavar="FILE", help="write a report with plots and pictures")
-    add_graft_options(command, leave_out=("outputs", "class_input", "inline", "prepared"))
+    unused = ("outputs", "class_input", "frame_input", "map_output", "inline", "prepared")
+    add_graft_options(command, leave_out=unused)

@@ -53,4 +53,6 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     add_threads(command)
     command.add_argument("--no-native", dest="compiled", action="store_false", help="no compiled kernels")
     command.add_argument("--json", type=Path, metavar="FILE", help="write everything measured to FILE")
-    add_graft_options(command, leave_out=("outputs", "cam", "class_input", "inline", "prepared"))
+    add_graft_options(
+        command, leave_out=("outputs", "cam", "class_input", "frame_input", "inline", "prepared")
+    )
