@@ -83,9 +83,12 @@ def _describe_plan(found: Plan, values: list[str]) -> str:
     for k, (tap, weight) in enumerate(zip(found.taps, weights, strict=True), start=1):
         size = f"{tap.shape[2]}×{tap.shape[3]}"
         rows.append((str(k), size, str(tap.shape[1]), f"{weight:g}", tap.name, tap.operator, tap.why))
-    lines += [left_table(rows), "", "not chosen, nearest first:"]
-    for k, tap in enumerate(found.taps, start=1):
-        lines += [f"  scale {k}: {reason}" for reason in tap.rejected]
+    lines.append(left_table(rows))
+    rejected = [
+        f"  scale {k}: {reason}" for k, tap in enumerate(found.taps, start=1) for reason in tap.rejected
+    ]
+    if rejected:
+        lines += ["", "not chosen, nearest first:", *rejected]
     return many_lines("\n".join(lines))
 
 
