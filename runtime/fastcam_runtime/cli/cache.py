@@ -14,9 +14,9 @@ _DESCRIPTION = f"""\
 At the first start of a grafted file, 'run' and 'bench' prepare it for this device and cache the result: its
 maps cost less, and the next start takes less time. It is compared with the ordinary file before it is used.
 
-The files are in $XDG_CACHE_HOME/fastcam/prepared, else in ~/.cache/fastcam/prepared: the most recently used,
-{LIMIT >> 20} MB at most. A changed model, another release of onnxruntime or of fastcam-edge, and another
-processor make new ones.
+The files are in $XDG_CACHE_HOME/fastcam/prepared, else in ~/.cache/fastcam/prepared. They have
+{LIMIT >> 20} MB at most; the least recently used are deleted first. A file is made again if the model, the
+processor, or the release of onnxruntime or fastcam-edge changes.
 """
 
 

@@ -19,7 +19,7 @@ PHOTOS_FPS = 1.0
 def add_show_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for what is shown."""
     show = parser.add_argument_group("what is shown")
-    show.add_argument("--view", default="overlay", metavar="VIEW", help=f"{'|'.join(VIEWS)} (overlay)")
+    show.add_argument("--view", default="overlay", metavar="VIEW", help=f"{' | '.join(VIEWS)} (overlay)")
     show.add_argument(
         "--class",
         dest="class_choice",
@@ -28,7 +28,7 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
     )
     show.add_argument("--alpha", type=float, help="opacity of the map, 0…1 (the blend's own)")
     show.add_argument(
-        "--colormap", default=colormaps.DEFAULT, metavar="NAME", help=f"{'|'.join(colormaps.COLORMAPS)}"
+        "--colormap", default=colormaps.DEFAULT, metavar="NAME", help=" | ".join(colormaps.COLORMAPS)
     )
     show.add_argument(
         "--blend",
@@ -42,7 +42,7 @@ def add_show_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=LoopOptions.smooth,
         metavar="S",
-        help=f"temporal smoothing: weight of earlier maps, 0…<1 ({LoopOptions.smooth})",
+        help=f"temporal smoothing: weight of earlier maps, from 0 to below 1 ({LoopOptions.smooth})",
     )
     show.add_argument(
         "--caption",
