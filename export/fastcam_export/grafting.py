@@ -29,6 +29,7 @@ from .authoring.map_size import MapSize, read_map_size
 from .authoring.ops import last_first
 from .authoring.tap_input import pre_activation, quantized_tap, read_activated
 from .choices import COMPILED, PRE_ACTIVATION
+from .deploy.targets import TARGETS
 from .errors import GraftError
 from .load import LoadedModel
 from .metadata.describe import describe_graft, for_others
@@ -150,7 +151,7 @@ def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Optio
     raw = statistic(
         options.statistic, opset=branch.opset, channels=tap.channels, height=height, width=width,
         epsilon=options.epsilon, nonnegative=tap.nonnegative and not before, bound=tap.bound,
-        quantized=integers is not None,
+        quantized=integers is not None, fused=options.target is not None and TARGETS[options.target].fuses,
     )  # fmt: skip
     s = branch.call(raw, *inputs, name=f"{where}/{options.statistic}")
     scaled = normalize(options.normalize, opset=branch.opset, height=height, width=width)

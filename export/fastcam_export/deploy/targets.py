@@ -38,6 +38,8 @@ class Target:
     """None: it supports all operators that a branch uses."""
     source: str
     fixed_batch: bool = True
+    fuses: bool = False
+    """It computes a chain of elementwise operators in one pass."""
 
 
 TARGETS: Mapping[str, Target] = {
@@ -53,6 +55,6 @@ TARGETS: Mapping[str, Target] = {
         _words(_COMMON, _QNN), "onnxruntime, docs/execution-providers/QNN-ExecutionProvider.md, from 1.18 on"
     ),
     "tensorrt": Target(None, "onnx-tensorrt, docs/operators.md, commit 009d654, TensorRT 8.4"),
-    "openvino": Target(None, "OpenVINO 2026.4, measured", fixed_batch=False),
+    "openvino": Target(None, "OpenVINO 2026.4, measured", fuses=True),
     "web": Target(None, "onnxruntime-web 1.30.0, measured", fixed_batch=False),
 }

@@ -20,6 +20,7 @@ from fastcam_runtime.contract import CLASS_INPUT, NODE_PREFIX, PREPROCESS, Image
 from fastcam_runtime.preprocess import Preprocessor
 from scipy import special
 from support.networks import residual_net, small_cnn
+from support.running import metadata_of
 
 LISTED = [name for name, target in TARGETS.items() if target.operators is not None]
 CHELSEA = Path(__file__).parents[3] / "runtime/fastcam_runtime/sources/clip/chelsea.jpg"
@@ -60,6 +61,17 @@ def test_same_maps_with_operators_of_the_list(name: str, network: object) -> Non
     np.testing.assert_allclose(after["logits"], before["logits"], rtol=1e-5, atol=1e-6)
     if TARGETS[name].fixed_batch:
         assert dims[0].dim_value == 1
+
+
+def test_openvino_converts_each_tap_once() -> None:
+    """Every Reshape or MatMul of a tap would make it convert the tensor from its own layout to planes."""
+    found = graft(default_model(), target="openvino")
+    taps = [tap.name for tap in metadata_of(found).taps]
+    readers = [
+        [node.op_type for node in found.graph.node if node.name.startswith(NODE_PREFIX) and tap in node.input]
+        for tap in taps
+    ]
+    assert readers == [["Reshape"]] * 5
 
 
 @pytest.mark.slow

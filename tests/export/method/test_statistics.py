@@ -28,6 +28,7 @@ def runner(
     nonnegative: bool = True,
     bound: float | None = None,
     opset: int = 17,
+    fused: bool = False,
 ) -> StepRunner:
     channels, height, width = shape[1:]
     step = statistic(
@@ -39,6 +40,7 @@ def runner(
         epsilon=1e-6,
         nonnegative=nonnegative,
         bound=bound,
+        fused=fused,
     )
     return StepRunner(step, np.zeros(shape, np.float32))
 
@@ -131,10 +133,11 @@ HARDEST = {
 CASES = [(*key, channels) for key, several in HARDEST.items() for channels in several]
 
 
-def small_smoe(bound: float | None, epsilon: float, channels: int) -> Step:
+def small_smoe(bound: float | None, epsilon: float, channels: int, *, fused: bool = False) -> Step:
     return statistic(
-        "smoe", opset=17, channels=channels, height=9, width=8, epsilon=epsilon, nonnegative=True, bound=bound
-    )
+        "smoe", opset=17, channels=channels, height=9, width=8, epsilon=epsilon, nonnegative=True,
+        bound=bound, fused=fused,
+    )  # fmt: skip
 
 
 @pytest.mark.slow
@@ -146,9 +149,12 @@ def test_the_hardest_cases_have_every_form() -> None:
     assert forms(CASES) == forms(itertools.product(BOUNDS, EPSILONS, DIVISORS))
 
 
+@pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize(("bound", "epsilon", "channels"), CASES)
-def test_the_products_fit_any_bound_and_epsilon(bound: float | None, epsilon: float, channels: int) -> None:
-    step = small_smoe(bound, epsilon, channels)
+def test_the_products_fit_any_bound_and_epsilon(
+    bound: float | None, epsilon: float, channels: int, fused: bool
+) -> None:
+    step = small_smoe(bound, epsilon, channels, fused=fused)
     largest = min(1e9, 1e9 if bound is None else bound)
     x = np.random.default_rng(0).uniform(0, largest, (1, channels, 9, 8)).astype(np.float32)
     x[0, ::2, 0] = 0
@@ -161,41 +167,48 @@ def test_the_products_fit_any_bound_and_epsilon(bound: float | None, epsilon: fl
     assert_smoe(run_step(step, x), x, epsilon)
 
 
+@pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("magnitude", [1e-4, 1.0, 1e4, 1e9])
 @pytest.mark.parametrize(
     "shape", [(2, 8, 7, 5), (2, 96, 7, 5), (2, 2048, 7, 5), (1, 64, 65, 67), (2, 272, 40, 30)]
 )
-def test_smoe_of_a_typical_layer_keeps_five_digits(shape: tuple[int, ...], magnitude: float) -> None:
+def test_smoe_of_a_typical_layer_keeps_five_digits(
+    shape: tuple[int, ...], magnitude: float, fused: bool
+) -> None:
     rng = np.random.default_rng(shape[1])
     x = (np.maximum(rng.standard_normal(shape), 0) * magnitude).astype(np.float32)
-    assert_close_to_range(runner("smoe", x.shape)(x), method.smoe(x))
+    assert_close_to_range(runner("smoe", x.shape, fused=fused)(x), method.smoe(x))
 
 
+@pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("channels", [1, 2, 4, 15, 16, 48, 100, 127, 251, 256, 1004, 1280, 1920, 2048])
 @pytest.mark.parametrize("size", [16, 64])
-def test_smoe_of_equal_channels_is_exactly_0(channels: int, size: int) -> None:
+def test_smoe_of_equal_channels_is_exactly_0(channels: int, size: int, fused: bool) -> None:
     rng = np.random.default_rng(channels)
     column = (10 ** rng.uniform(-8, 9, (1, 1, size, size))).astype(np.float32)
     x = np.repeat(column, channels, axis=1)
-    assert not runner("smoe", x.shape)(x).any()
+    assert not runner("smoe", x.shape, fused=fused)(x).any()
 
 
+@pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("channels", CHANNELS)
-def test_smoe_of_signed_activations_starts_with_a_relu(channels: int) -> None:
+def test_smoe_of_signed_activations_starts_with_a_relu(channels: int, fused: bool) -> None:
     x = np.random.default_rng(0).standard_normal((2, channels, 5, 4)).astype(np.float32)
-    found = runner("smoe", x.shape, nonnegative=False)(x)
+    found = runner("smoe", x.shape, nonnegative=False, fused=fused)(x)
     assert_close_to_range(found, method.smoe(np.maximum(x, 0)))
 
 
+@pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("channels", [3, 8])
 @pytest.mark.parametrize("opset", OPSETS)
-def test_smoe_with_free_sizes_in_every_opset(opset: int, channels: int) -> None:
+def test_smoe_with_free_sizes_in_every_opset(opset: int, channels: int, fused: bool) -> None:
     x = np.random.default_rng(1).gamma(0.3, 1, (3, channels, 7, 5)).astype(np.float32)
     step = statistic(
-        "smoe", opset=opset, channels=channels, height=None, width=None, epsilon=1e-6, nonnegative=True
-    )
+        "smoe", opset=opset, channels=channels, height=None, width=None, epsilon=1e-6, nonnegative=True,
+        fused=fused,
+    )  # fmt: skip
     assert_close_to_range(run_step(step, x, free=True), method.smoe(x))
-    assert_close_to_range(runner("smoe", x.shape, opset=opset)(x), method.smoe(x))
+    assert_close_to_range(runner("smoe", x.shape, opset=opset, fused=fused)(x), method.smoe(x))
 
 
 @pytest.mark.parametrize("opset", OPSETS)

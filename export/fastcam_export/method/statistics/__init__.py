@@ -13,6 +13,7 @@ from ._lognormal import lognormal_entropy, lognormal_mean
 from ._moments import maximum, mean, std
 from ._shannon import shannon
 from ._smoe import smoe
+from ._smoe_fused import smoe_fused
 from ._truncnormal import truncnormal_entropy, truncnormal_mean, truncnormal_std
 
 __all__ = ["statistic"]
@@ -42,6 +43,7 @@ def statistic(
     nonnegative: bool,
     bound: float | None = None,
     quantized: bool = False,
+    fused: bool = False,
 ) -> Step:
     """The step from activations X, float32 [N,C,H,W], to the map S, float32 [N,H,W].
 
@@ -55,10 +57,12 @@ def statistic(
         nonnegative: X is known to be ≥ 0, so the step needs no ReLU.
         bound: An upper bound of X; None if unknown.
         quantized: X is uint8 or int8; two more inputs are its scale and zero point. Only for `COMPILED`.
+        fused: The runtime computes a chain of elementwise operators in one pass.
     """
     if name not in _BUILDERS:
         raise FastcamError(f"no statistic named '{name}'{closest(name, STATISTICS)}")
-    build = functools.partial(_BUILDERS[name], quantized=True) if quantized else _BUILDERS[name]
+    build = smoe_fused if fused and name == "smoe" else _BUILDERS[name]
+    build = functools.partial(build, quantized=True) if quantized else build
     return build(
         opset=opset, channels=channels, height=height, width=width, epsilon=epsilon, nonnegative=nonnegative,
         bound=bound,

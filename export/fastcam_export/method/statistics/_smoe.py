@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +50,7 @@ FREE = 28 * 28
 
 
 @dataclass(frozen=True)
-class _Scheme:
+class Scheme:
     """One way to write the function.
 
     The channels are split into `parts`, all at once or, with `by_turns`, one part at a time, so that each is
@@ -58,6 +58,7 @@ class _Scheme:
     then of the product of two roots, until one is left. Its channels are halved `halvings` times.
     """
 
+    channels: int
     factors: int
     exponent: int
     parts: int
@@ -86,10 +87,9 @@ def smoe(
     resolved to 1e-6 of their mean. For layers of a network the error is at most 5e-6 of the map's range.
     """
     pixels = None if height is None or width is None else height * width
-    scheme = _choose(channels, pixels, epsilon, bound)
+    scheme = choose(channels, pixels, epsilon, bound)
     rows = channels // scheme.parts >> scheme.halvings
-    mean = _mean if max(_sums(channels)) <= LONG else _corrected_mean
-    constants = _mean_constants(channels)
+    mean, constants = mean_over(channels)
     if scheme.by_turns:
         constants["indices"] = np.arange(channels)
     constants["log_mean"] = np.full((1, rows), -2 / scheme.factors / rows / math.log(2), np.float32)
@@ -109,18 +109,18 @@ def smoe(
         if at_once:
             y = op.Add(y, epsilon)
         m = mean(op, y, given) if at_once else op.Add(mean(op, y, given), epsilon)
-        flat, sizes = op.Reshape(y, [0, 0, -1]), _equal(channels, scheme.parts)
+        flat, sizes = op.Reshape(y, [0, 0, -1]), equal(channels, scheme.parts)
         parts: Sequence[ir.Value] = (
             _parts(op, flat, given["indices"], None if at_once else epsilon, sizes)
             if scheme.by_turns
             else op.split(flat, sizes, axis=1)
         )
-        root = _root(op, parts, scheme)
+        root = root_of(op, parts, scheme)
         left = channels // scheme.parts
         for _ in range(scheme.halvings):
-            root = op.Sqrt(op.Mul(*op.split(root, _equal(left, 2), axis=1)))
+            root = op.Sqrt(op.Mul(*op.split(root, equal(left, 2), axis=1)))
             left //= 2
-        ratio = op.Div(root, _power(op, m, scheme))
+        ratio = op.Div(root, power_of_mean(op, m, scheme))
         d = op.ThresholdedRelu(op.MatMul(given["log_mean"], op.Log(ratio)), alpha=FLOOR)
         return op.Reshape(op.Mul(m, d), given.get("shape") or op.Gather(op.Shape(x), [0, 2, 3]))
 
@@ -132,10 +132,13 @@ def smoe(
     return Step(function, constants, {"epsilon": epsilon})
 
 
-def _choose(channels: int, pixels: int | None, epsilon: float, bound: float | None) -> _Scheme:
-    """The scheme that leaves the fewest elements to take the logarithm of."""
-    by_turns = pixels is not None and channels * pixels >= LARGE
-    schemes: dict[_Scheme, int] = {}
+def choose(
+    channels: int, pixels: int | None, epsilon: float, bound: float | None, *, fused: bool = False
+) -> Scheme:
+    """The scheme that leaves the fewest elements to take the logarithm of, one that is `fused` or not."""
+    by_turns = not fused and pixels is not None and channels * pixels >= LARGE
+    most, few = (channels, 1) if fused else (HALVINGS, FEW)
+    schemes: dict[Scheme, int] = {}
     for factors in FACTORS:
         exponent = _exponent(factors, epsilon, bound)
         if exponent is None or channels % factors:
@@ -144,9 +147,9 @@ def _choose(channels: int, pixels: int | None, epsilon: float, bound: float | No
         left = channels // factors * (pixels or FREE)
         while by_turns and left > PART and channels % (2 * parts) == 0:
             parts, left = 2 * parts, left // 2
-        while halvings < HALVINGS and channels % (2 * parts << halvings) == 0:
+        while halvings < most and channels % (2 * parts << halvings) == 0:
             halvings, left = halvings + 1, left // 2
-        schemes[_Scheme(factors, exponent, parts, halvings, by_turns)] = max(left, FEW)
+        schemes[Scheme(channels, factors, exponent, parts, halvings, by_turns)] = max(left, few)
     return min(schemes, key=lambda scheme: schemes[scheme])
 
 
@@ -158,6 +161,14 @@ def _exponent(factors: int, epsilon: float, bound: float | None) -> int | None:
     # Even, so that the root of 2^exponent is a power of 2 too.
     exponent = 2 * math.ceil(max(0.0, lowest - factors * math.log2(epsilon)) / 2)
     return exponent if exponent + factors * math.log2(limit) <= highest else None
+
+
+Mean = Callable[[Ops, ir.Value, Mapping[str, ir.Value]], ir.Value]
+
+
+def mean_over(channels: int) -> tuple[Mean, dict[str, np.ndarray]]:
+    """The mean over so many channels, [N,1,HW], without long sums; and the constants that it is given."""
+    return _mean if max(_sums(channels)) <= LONG else _corrected_mean, _mean_constants(channels)
 
 
 def _sums(channels: int) -> tuple[int, int]:
@@ -199,21 +210,21 @@ def _parts(
     return parts if epsilon is None else [op.Add(part, epsilon) for part in parts]
 
 
-def _equal(length: int, parts: int) -> list[int]:
+def equal(length: int, parts: int) -> list[int]:
     return [length // parts] * parts
 
 
-def _root(op: Ops, parts: Sequence[ir.Value], scheme: _Scheme) -> ir.Value:
+def root_of(op: Ops, parts: Sequence[ir.Value], scheme: Scheme) -> ir.Value:
     """The root of 2^exponent · (geometric mean of the parts)^factors."""
     if len(parts) > scheme.factors:
         half = len(parts) // 2
-        return op.Sqrt(op.Mul(_root(op, parts[:half], scheme), _root(op, parts[half:], scheme)))
+        return op.Sqrt(op.Mul(root_of(op, parts[:half], scheme), root_of(op, parts[half:], scheme)))
     first = op.Mul(parts[0], 2.0**scheme.exponent) if scheme.exponent else parts[0]
     return op.Sqrt(functools.reduce(op.Mul, parts[1:], first))
 
 
-def _power(op: Ops, m: ir.Value, scheme: _Scheme) -> ir.Value:
-    """The value of `_root` if all channels are m."""
+def power_of_mean(op: Ops, m: ir.Value, scheme: Scheme) -> ir.Value:
+    """The value of `root_of` if all channels are m."""
     base, count = (op.Sqrt(m), scheme.factors) if scheme.factors % 2 else (m, scheme.factors // 2)
     power = base
     for digit in f"{count:b}"[1:]:
