@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import numpy as np
 from fastcam_runtime.classes import probabilities
 from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
 from fastcam_runtime.errors import ort_errors_as
+from fastcam_runtime.image import Image
 from fastcam_runtime.model.feeds import make_feeds
 from fastcam_runtime.model.session import quiet_options, start_session
 from fastcam_runtime.model.watching import Runner
@@ -20,6 +21,8 @@ from .errors import GraftError
 
 _MEANS = Preprocess("RGB", (123.68, 116.779, 103.939))
 """Caffe's: only the mean colour is subtracted."""
+_COLOURS = Preprocess("BGR", (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+"""Pixels as they are."""
 RESIZES = ("stretch", "crop")
 _LEAST = 1e-9
 """Lower bound of the probabilities, so that a single miss does not decide."""
@@ -36,10 +39,20 @@ class KnownPreprocess:
 
 @dataclass(frozen=True)
 class Photo:
-    """A picture, and the class that it shows where that is known."""
+    """A picture as the network will see it, by the way of resizing, and the class that it shows if known."""
 
-    pixels: np.ndarray
+    views: Mapping[str, Image]
+    """BGR, in the size of the network's input: 60 photos of a telephone would take 2 GB."""
     expected: int | None = None
+
+    @classmethod
+    def of(cls, pixels: Image, image: ImageInput, expected: int | None) -> Photo:
+        """The photo for a network with this input."""
+        colours = replace(image, layout="NHWC", channels=len(_COLOURS.mean))
+        views = {
+            resize: Preprocessor(colours, _COLOURS, resize, np.uint8)(pixels)[0][0] for resize in RESIZES
+        }
+        return cls(views, expected)
 
 
 @dataclass(frozen=True)
@@ -92,12 +105,13 @@ def fits(model: Path, image: ImageInput, scores: str, scores_are: str, photos: S
     feeds = make_feeds(session.get_inputs(), image.name, shape, np.zeros)
     found = []
     for candidate in candidates(image.channels):
-        prepare = Preprocessor(image, candidate.preprocess, candidate.resize, IMAGE_TYPES.get(kind, np.uint8))
+        prepare = Preprocessor(image, candidate.preprocess, dtype=IMAGE_TYPES.get(kind, np.uint8))
         rows = []
         for photo in photos:
             twice = []
-            for pixels in (photo.pixels, cv2.flip(photo.pixels, 1)):
-                feeds[image.name] = prepare(pixels)[0]
+            view = photo.views[candidate.resize]
+            for pixels in (view, cv2.flip(view, 1)):
+                feeds[image.name] = prepare(np.asarray(pixels, np.uint8))[0]
                 with ort_errors_as(GraftError, f"{model} does not run"):
                     (answer,) = run(session, [scores], feeds)
                 twice.append(_probabilities(answer[0].reshape(-1), scores_are))

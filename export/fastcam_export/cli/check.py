@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from fastcam_runtime.classes import find_class, label_of
-from fastcam_runtime.contract import PREPROCESS, Preprocess
+from fastcam_runtime.contract import PREPROCESS, ImageInput, Preprocess
 from fastcam_runtime.errors import SourceError
 from fastcam_runtime.text import count, left_table
 
@@ -39,8 +39,8 @@ def run(args: argparse.Namespace) -> None:
             f"'{found.ends.scores.name}' of {args.model} has no score per class: check needs a classifier"
         )
     now = resolve(found, options, source)
-    photos = _photos(args.photos, args.expect, now.labels, found.classes)
     ends = found.ends
+    photos = _photos(args.photos, args.expect, now.labels, found.classes, ends.image_input)
     with temporary_folder("fastcam-check-") as folder:
         path = source.path
         if path is None or source.notes:
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _photos(
-    given: list[str], expect: str | None, labels: tuple[str, ...], classes: int | None
+    given: list[str], expect: str | None, labels: tuple[str, ...], classes: int | None, image: ImageInput
 ) -> list[Photo]:
     wanted = find_class(expect, labels, classes) if expect is not None else None
     files: list[tuple[Path, int | None]] = []
@@ -67,7 +67,7 @@ def _photos(
             files += [(file, wanted) for file in list_pictures(name)]
     some = [files[i] for i in np.unique(np.linspace(0, len(files) - 1, min(_MOST, len(files))).astype(int))]
     photos = [
-        Photo(np.ascontiguousarray(pixels), index)
+        Photo.of(np.ascontiguousarray(pixels), image, index)
         for file, index in some
         if (pixels := read_picture(file)) is not None
     ]

@@ -9,8 +9,10 @@ import fastcam_export
 import numpy as np
 import onnx
 import pytest
+from fastcam_export import fitting
 from fastcam_runtime.cli.main import main
-from fastcam_runtime.contract import OUTPUTS
+from fastcam_runtime.contract import OUTPUTS, PREPROCESS, ImageInput
+from fastcam_runtime.preprocess import Preprocessor
 from support.networks import network, small_cnn
 from support.shared_data import shared
 
@@ -97,3 +99,17 @@ def test_small_things(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(fastcam_export.GraftError, match="no option named 'outputz'; closest: outputs"):
         fastcam_export.graft(small_cnn(), outputz="cam")
     assert set(fastcam_export.Options(outputs="all").outputs) == set(OUTPUTS)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_photos_are_kept_in_the_size_of_the_input(layout: str) -> None:
+    """Sixty photos of a telephone would take 2 GB. What the network gets is the same."""
+    pixels = np.random.default_rng(0).integers(0, 256, (301, 400, 3), np.uint8)
+    image = ImageInput("input", layout, 3, 48, 64)
+    photo = fitting.Photo.of(pixels, image, None)
+    for resize, view in photo.views.items():
+        assert view.shape == (48, 64, 3)
+        assert view.base is None or view.base.nbytes <= 48 * 64 * 3
+        preset = PREPROCESS["imagenet"]
+        whole, small = Preprocessor(image, preset, resize), Preprocessor(image, preset)
+        np.testing.assert_array_equal(whole(pixels)[0], small(view)[0])
