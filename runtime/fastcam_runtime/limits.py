@@ -79,7 +79,14 @@ MAX_PHOTO = 1 << 27
 thousand million, which take 3 GB, and as much again to draw on."""
 MAX_PHOTO_BYTES = 8 * MAX_PHOTO
 """Bytes of a picture's file: 16 bits for each of four channels, not compressed."""
-PHOTO_VARIABLE = "OPENCV_IO_MAX_IMAGE_PIXELS"
+MAX_PHOTO_SIDE = 1 << 16
+"""Height or width of a picture to explain: JPEG has 65,535, and a PNG with a million cannot be written."""
+PHOTO_VARIABLES = {
+    "OPENCV_IO_MAX_IMAGE_PIXELS": MAX_PHOTO,
+    "OPENCV_IO_MAX_IMAGE_WIDTH": MAX_PHOTO_SIDE,
+    "OPENCV_IO_MAX_IMAGE_HEIGHT": MAX_PHOTO_SIDE,
+}
+"""The variables by which OpenCV limits what it reads, and their values unless the user has set others."""
 MAX_TEXT = 64 << 20
 """Bytes of a file of text beside a model: labels, a report, a configuration."""
 PIPE_SECONDS = 10.0
@@ -87,9 +94,10 @@ PIPE_SECONDS = 10.0
 
 
 def limit_pictures() -> None:
-    """Let OpenCV refuse a picture of more than `MAX_PHOTO` pixels before it is decoded, unless the user has
-    set another limit. OpenCV reads the variable when it is imported."""
-    os.environ.setdefault(PHOTO_VARIABLE, str(MAX_PHOTO))
+    """Let OpenCV refuse a picture that is too large before it is decoded. It reads the variables when it is
+    imported."""
+    for variable, most in PHOTO_VARIABLES.items():
+        os.environ.setdefault(variable, str(most))
 
 
 def read_whole(path: Path, most: int = MAX_TEXT, *, pipes: bool = True) -> bytes:

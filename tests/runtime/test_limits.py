@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fastcam_runtime import limits
 from fastcam_runtime.errors import FastcamError, ModelError
-from fastcam_runtime.limits import MAX_PHOTO, read_whole
+from fastcam_runtime.limits import MAX_PHOTO, MAX_PHOTO_SIDE, read_whole
 from fastcam_runtime.model.file import summarize_file
 from fastcam_runtime.network.certificate import Certificate
 from support.processes import fastcam, started
@@ -70,17 +70,29 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
+_SIDE = int(MAX_PHOTO**0.5) + 1
+
+
 @pytest.mark.slow
-def test_a_photo_with_too_many_pixels_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
-    side = int(MAX_PHOTO**0.5) + 1
-    head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+@pytest.mark.parametrize(
+    ("size", "refusal"),
+    [
+        ((_SIDE, _SIDE), f"more than {MAX_PHOTO} pixels, see OPENCV_IO_MAX_IMAGE_PIXELS"),
+        # A PNG can be read with 1,000,000 rows, but the picture with its caption cannot be written.
+        ((1, 1_000_000), f"more than {MAX_PHOTO_SIDE} pixels a side, see OPENCV_IO_MAX_IMAGE_HEIGHT"),
+    ],
+)
+def test_a_photo_with_too_many_pixels_is_refused_before_it_is_decoded(
+    size: tuple[int, int], refusal: str, tmp_path: Path
+) -> None:
+    head = struct.pack(">IIBBBBB", *size, 8, 2, 0, 0, 0)
     chunks = _chunk(b"IHDR", head) + _chunk(b"IDAT", zlib.compress(b"\0")) + _chunk(b"IEND", b"")
     (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunks)
     model = save_graft(tmp_path / "model.onnx")
     with fastcam("run", model, tmp_path / "bomb.png", "null://") as process:
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert f"bomb.png: more than {MAX_PHOTO} pixels, see OPENCV_IO_MAX_IMAGE_PIXELS; skipped" in errors
+    assert f"bomb.png: {refusal}; skipped" in errors
 
 
 @pytest.mark.slow

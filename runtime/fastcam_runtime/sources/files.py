@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import SourceError, closest
 from ..image import Image
-from ..limits import MAX_PHOTO_BYTES, PHOTO_VARIABLE
+from ..limits import MAX_PHOTO_BYTES, PHOTO_VARIABLES
 from ..uri_kinds import local_path
 from .base import Source, SourceKind, SourceOptions
 from .ordered import OrderedSource
@@ -30,10 +30,6 @@ IMAGE_SUFFIXES = frozenset(
 
 _MOST_FAILED_READS = 32
 """Consecutive frames that may fail to decode before the rest of a video is skipped."""
-
-
-_TOO_LARGE = "CV_IO_MAX_IMAGE_"
-"""Part of OpenCV's message about a picture with too many pixels."""
 
 
 def open_files(name: str, options: SourceOptions) -> Source:
@@ -125,11 +121,12 @@ def _decode(path: Path, alpha: bool) -> Image | None:
                     return np.asarray(whole)
             return cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
     except cv2.error as error:
-        if _TOO_LARGE in str(error):
-            most = os.environ.get(PHOTO_VARIABLE, "2^30")
-            reason = f"more than {most} pixels, see {PHOTO_VARIABLE}"
-            raise OSError(errno.EFBIG, reason) from error
-        return None
+        variable = next((name for name in PHOTO_VARIABLES if name.removeprefix("OPENCV") in str(error)), None)
+        if variable is None:
+            return None
+        where = "" if variable.endswith("PIXELS") else " a side"
+        reason = f"more than {os.environ.get(variable, 'OpenCV allows')} pixels{where}, see {variable}"
+        raise OSError(errno.EFBIG, reason) from error
 
 
 def _is_text(path: Path) -> bool:
