@@ -79,7 +79,7 @@ _SIDE = int(MAX_PHOTO**0.5) + 1
     [
         ((_SIDE, _SIDE), f"more than {MAX_PHOTO} pixels, see OPENCV_IO_MAX_IMAGE_PIXELS"),
         # A PNG can be read with 1,000,000 rows, but the picture with its caption cannot be written.
-        ((1, 1_000_000), f"more than {MAX_PHOTO_SIDE} pixels a side, see OPENCV_IO_MAX_IMAGE_HEIGHT"),
+        ((1, 1_000_000), f"a side of more than {MAX_PHOTO_SIDE} pixels, see OPENCV_IO_MAX_IMAGE_HEIGHT"),
     ],
 )
 def test_a_photo_with_too_many_pixels_is_refused_before_it_is_decoded(

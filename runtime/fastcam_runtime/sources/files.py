@@ -124,8 +124,8 @@ def _decode(path: Path, alpha: bool) -> Image | None:
         variable = next((name for name in PHOTO_VARIABLES if name.removeprefix("OPENCV") in str(error)), None)
         if variable is None:
             return None
-        where = "" if variable.endswith("PIXELS") else " a side"
-        reason = f"more than {os.environ.get(variable, 'OpenCV allows')} pixels{where}, see {variable}"
+        what = "" if variable.endswith("PIXELS") else "a side of "
+        reason = f"{what}more than {os.environ.get(variable, 'OpenCV allows')} pixels, see {variable}"
         raise OSError(errno.EFBIG, reason) from error
 
 

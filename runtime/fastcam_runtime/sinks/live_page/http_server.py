@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 CONNECTIONS_LIMIT = 32
 ADDRESS_LIMIT = 16
 """Connections at the same time, in all and of one address. Beyond them the oldest one that has not sent its
-request yet makes room; if all have, the new one is refused."""
+request yet, or was refused, makes room; if there is none, the new one is refused."""
 SEND_SECONDS = 10.0
 _TLS_HANDSHAKE = b"\x16"
 """The first byte that a client of https sends."""
@@ -89,7 +89,7 @@ class _Visit:
     connection: socket.socket
     address: str
     waiting: bool = True
-    """Its request is not complete yet."""
+    """Its request is not complete yet, or it was refused."""
 
 
 class BoundedServer(socketserver.ThreadingTCPServer):
@@ -183,15 +183,19 @@ class BoundedServer(socketserver.ThreadingTCPServer):
         """Read the request and answer it."""
         try:
             asked = read_request(connection, client_address[0])
-            with self._lock:
-                if key in self._open:
-                    self._open[key].waiting = False
+            self._set_waiting(key, False)
             if asked is not None:
                 self._answer(asked, connection)
         except Refusal as refusal:
+            self._set_waiting(key, True)
             logger.debug("%s: %d %s", client_address[0], refusal.status, refusal.text)
             send_refusal(connection, refusal)
             _drain(connection)
+
+    def _set_waiting(self, key: int, waiting: bool) -> None:
+        with self._lock:
+            if key in self._open:
+                self._open[key].waiting = waiting
 
     def shutdown_request(self, request: Any) -> None:
         with self._lock:

@@ -49,6 +49,19 @@ def test_slow_clients_of_many_addresses_keep_nobody_out(loop: Loop) -> None:
         connection.close()
 
 
+@pytest.mark.slow
+def test_refused_clients_that_stay_keep_nobody_out(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused client is read from for a while, so that it gets its answer; it must not hold a place."""
+    monkeypatch.setattr(http_server, "_DRAIN_SECONDS", 30.0)
+    refused = [loop.connect(f"127.0.1.{number}") for number in range(1, http_server.CONNECTIONS_LIMIT + 1)]
+    for connection in refused:
+        connection.send(b"GET /nothere HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert status_of(connection.recv(4096)) == 404
+    assert loop.request("GET", "/status")[0].status == 200
+    for connection in refused:
+        connection.close()
+
+
 def test_connections_that_are_served_are_bounded_by_address(
     loop: Loop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
