@@ -23,6 +23,7 @@ from .running import Remaining, Stopped, run, stopped_by_signals
 PARTS = {
     "overhead": ["--check"],
     "int8": ["--check"],
+    "options": [],
     "arm.instructions": ["--check"],
     "graft": ["--check"],
     "gradcam_agreement": ["--check"],
@@ -34,6 +35,7 @@ QUICK = {
     "overhead": ["--rounds", "10", "--loads", "3", "--sizes", "160,320", "--threads", "1",
                  "--networks", "resnet50,mobilenet_v2,efficientnet_lite0"],
     "int8": ["--rounds", "10"],
+    "options": ["--rounds", "10"],
     "graft": ["--repeats", "1", "--networks", "resnet50,mobilenet_v2"],
     "gradcam_agreement": ["--pictures", "2", "--networks", "resnet18,mobilenet_v2,squeezenet1_1"],
     "loop": ["--blocks", "3"],
@@ -43,6 +45,7 @@ QUICK = {
 MINUTES = {
     "overhead": (45, 3.0),
     "int8": (6, 1.0),
+    "options": (3, 1.0),
     "arm.instructions": (5, 0.0),
     "graft": (3, 0.5),
     "gradcam_agreement": (4, 0.5),

@@ -10,12 +10,13 @@ from typing import Any
 from .device_tables import browser_table, instruction_table, int8_table
 from .markdown import markdown_table, paragraph
 from .networks import NETWORKS
+from .option_table import option_table
 from .targets import AIMS, MAP_LIMITS, Outcome, outcomes, second_core_was_free
 
 PEER_PACKAGES = ("torch", "grad-cam", "torchcam", "captum", "openvino")
 FORMS = {"standard": "standard", "native": "compiled", "prepared": "prepared"}
 """The forms of the tables, and their names there."""
-PARTS = ("overhead", "peers", "graft", "gradcam_agreement", "int8", "instructions")
+PARTS = ("overhead", "peers", "graft", "gradcam_agreement", "int8", "instructions", "options")
 """The benchmarks whose results the tables show."""
 
 Result = Mapping[str, Any]
@@ -28,7 +29,7 @@ def read_results(folder: Path) -> list[Result]:
 
 def tables(folder: Path) -> str:
     """All figures, for docs/costs.md, from the JSON files in `folder`."""
-    overhead, peers, graft, agreement, int8, instructions = read_results(folder)
+    overhead, peers, graft, agreement, int8, instructions, options = read_results(folder)
     parts = [
         "## Time of a frame",
         _setup(overhead["config"]),
@@ -41,6 +42,8 @@ def tables(folder: Path) -> str:
         instruction_table(instructions),
         "## Browsers",
         browser_table(),
+        "## Single options",
+        option_table(options),
         "## File size, load time and memory",
         "Each figure is the difference to the plain file.",
         _footprint_table(overhead),

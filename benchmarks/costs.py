@@ -61,7 +61,7 @@ SUMMARY_PEERS = (
 
 def summary(folder: Path) -> str:
     """The README's figures, from the JSON files in `folder`."""
-    overhead, peers, _, _, int8, _ = read_results(folder)
+    overhead, peers, _, _, int8, *_ = read_results(folder)
     runs = {run["network"]: run for run in overhead["overhead"] if run["threads"] == 1}
     rows = [cost_row(runs[network], FORMS) for network in SUMMARY]
     rows += [int8_row(run) for run in int8["int8"]]

@@ -26,10 +26,9 @@ from . import report
 from .costs import REFERENCE, ROOT, with_section
 from .forms import PLAIN, available_forms, make_files, open_form
 from .markdown import markdown_table, paragraph
-from .networks import RESULTS
+from .networks import DETECTORS, RESULTS
 from .rounds import Contender, difference, measure, summary
 
-DETECTORS = ROOT.parent / "shared" / "models" / "detectors"
 NAME = "detector_costs"
 PAGE = ROOT / "docs" / "detectors.md"
 AIM = 2.0

@@ -10,6 +10,8 @@ from fastcam_runtime.errors import ModelError
 from numpy.typing import NDArray
 
 RESULTS = Path(__file__).with_name("results")
+DETECTORS = Path(__file__).parents[2] / "shared" / "models" / "detectors"
+"""Files of detectors beside the checkout; they may be missing."""
 SIZE = 224
 
 

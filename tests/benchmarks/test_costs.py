@@ -145,6 +145,8 @@ def test_a_method_that_one_network_lacks_leaves_its_cells_empty() -> None:
 
 def test_what_was_not_measured_is_not_accepted(tmp_path: Path) -> None:
     (tmp_path / "overhead.json").write_text("{}")
-    with pytest.raises(FastcamError, match="not measured yet: peers, graft, gradcam_agreement, int8;"):
+    with pytest.raises(
+        FastcamError, match="not measured yet: peers, graft, gradcam_agreement, int8, options;"
+    ):
         accept(tmp_path, tmp_path / "reference")
     assert not (tmp_path / "reference").exists()
