@@ -37,12 +37,7 @@ def nested_functions() -> onnx.ModelProto:
 
 def function_that_calls_itself() -> onnx.ModelProto:
     """A function that calls itself."""
-    model = small_cnn()
-    text = '<domain: "local", opset_import: ["" : 17, "local" : 1]> F (x) => (y) { y = local.F (x) }'
-    model.functions.append(onnx.parser.parse_function(text))
-    model.opset_import.add(domain="local", version=1)
-    model.graph.node[1].CopyFrom(helper.make_node("F", ["c1"], ["a1"], domain="local"))
-    return model
+    return with_function("y = local.F (x)")
 
 
 def huge_batch() -> onnx.ModelProto:
@@ -135,7 +130,8 @@ def attribute_of_unknown_type() -> onnx.ModelProto:
 def with_function(body: str, opset: int = 17) -> onnx.ModelProto:
     """`small_cnn` with its first activation in a local function of this body."""
     model = small_cnn()
-    text = f'<domain: "local", opset_import: ["" : {opset}]> F (x) => (y) {{ {body} }}'
+    imports = f'["" : {opset}, "local" : 1]'
+    text = f'<domain: "local", opset_import: {imports}> F (x) => (y) {{ {body} }}'
     model.functions.append(onnx.parser.parse_function(text))
     model.opset_import.add(domain="local", version=1)
     model.graph.node[1].CopyFrom(helper.make_node("F", ["c1"], ["a1"], domain="local"))

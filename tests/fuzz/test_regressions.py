@@ -71,19 +71,23 @@ def test_a_hostile_grafted_file(tmp_path: Path, name: str, command: list[str]) -
     assert words in said
 
 
+def _endless_graft() -> onnx.ModelProto:
+    """A grafted file with a loop of 2^62 trips."""
+    grafted = graft(looping(1))
+    (trips,) = (tensor for tensor in grafted.graph.initializer if tensor.name == "trips")
+    trips.CopyFrom(helper.make_tensor("trips", TensorProto.INT64, [], [1 << 62]))
+    return grafted
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [RUN, BENCH], ids=lambda words: words[0])
 def test_an_endless_loop_in_a_grafted_file(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
-    """A loop of 2^62 trips is stopped, also in the commands that take grafted files."""
+    """It is stopped in the commands that take grafted files too."""
     monkeypatch.setattr(watching, "LOOP_SECONDS", 0.3)
-    grafted = graft(looping(1))
-    for tensor in grafted.graph.initializer:
-        if tensor.name == "trips":
-            tensor.CopyFrom(helper.make_tensor("trips", TensorProto.INT64, [], [1 << 62]))
     path = tmp_path / "model.onnx"
-    onnx.save(grafted, path)
+    onnx.save(_endless_graft(), path)
     assert main([command[0], str(path), *command[1:]]) == 2
     said = capfd.readouterr().err
     assert "Traceback" not in said
@@ -168,10 +172,7 @@ def test_a_loop_whose_name_has_a_long_length(
 ) -> None:
     """A length may be written with more bytes than needed: the Loop is found all the same."""
     monkeypatch.setattr(watching, "LOOP_SECONDS", 0.3)
-    grafted = graft(looping(1))
-    for tensor in grafted.graph.initializer:
-        if tensor.name == "trips":
-            tensor.CopyFrom(helper.make_tensor("trips", TensorProto.INT64, [], [1 << 62]))
+    grafted = _endless_graft()
     # The name is taken out and put back as an unusual field behind the others of its node.
     node = next(node for node in grafted.graph.node if node.op_type == "Loop")
     node.op_type = ""

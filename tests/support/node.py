@@ -23,6 +23,16 @@ process.stdout.write(JSON.stringify(answer));
 """
 
 
+LOAD_MODEL = """
+const ort = await import("file://" + given.ort + "/ort.wasm.min.mjs");
+ort.env.wasm.numThreads = 1;
+const { load } = await web("fastcam.js");
+const model = await load(bytes(given.model), { ort });
+const picture = { data: bytes(given.frame), width: given.width, height: given.height };
+"""
+"""The beginning of a body that explains `frame` by `model`, with the onnxruntime-web in the folder `ort`."""
+
+
 def run_node(body: str, **given: Any) -> Any:
     """What JavaScript returns; `given` has the keywords, `web("classes.js")` imports one of our modules.
 

@@ -16,7 +16,7 @@ from fastcam_runtime.model.file import summarize
 from fastcam_runtime.model.pruning import cut
 from fastcam_runtime.preprocess import Preprocessor
 from fastcam_runtime.web.assets import asset_folder
-from support.node import ort_web, run_node
+from support.node import LOAD_MODEL, ort_web, run_node
 from support.tiny_grafts import make_graft, save_graft
 
 PREPROCESS = """
@@ -207,12 +207,9 @@ def test_node_opens_a_path_and_takes_short_names(tmp_path: Path) -> None:
     assert "nothere.onnx" in no_file
 
 
-EXPLAIN = """
-const ort = await import("file://" + given.ort + "/ort.wasm.min.mjs");
-ort.env.wasm.numThreads = 1;
-const { load } = await web("fastcam.js");
-const model = await load(bytes(given.model), { ort });
-const picture = { data: bytes(given.frame), width: given.width, height: given.height };
+EXPLAIN = (
+    LOAD_MODEL
+    + """\
 const results = [];
 for (const choice of given.classes) {
   const { maps, index, label, score, top } = await model.explain(picture, { class: choice });
@@ -222,6 +219,7 @@ for (const choice of given.classes) {
 await model.release();
 return results;
 """
+)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from fastcam_runtime import Explainer
 from fastcam_runtime.detect.detections import Detection, Threshold, detect
 from fastcam_runtime.detect.head import DECODINGS, Grid, Head
 from fastcam_runtime.image import Geometry
-from support.node import ort_web, run_node
+from support.node import LOAD_MODEL, ort_web, run_node
 from support.shared_data import shared
 
 SIZE = (64, 96)
@@ -38,16 +38,14 @@ try {
 }
 """
 
-EXPLAIN = """
-const ort = await import("file://" + given.ort + "/ort.wasm.min.mjs");
-ort.env.wasm.numThreads = 1;
-const { load } = await web("fastcam.js");
-const model = await load(bytes(given.model), { ort });
-const picture = { data: bytes(given.frame), width: given.width, height: given.height };
+EXPLAIN = (
+    LOAD_MODEL
+    + """\
 const { index, label, score, detections, top, timings } = await model.explain(picture);
 await model.release();
 return { index, label, score, detections, top, stages: Object.keys(timings) };
 """
+)
 
 
 def check_same(found: Sequence[dict[str, Any]], wanted: Sequence[Detection], tolerance: float) -> None:
