@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import onnx_ir as ir
 from fastcam_runtime.contract import PREPROCESS, Preprocess
 from fastcam_runtime.detect.decode import find_candidates
-from fastcam_runtime.detect.head import Grid, Head
+from fastcam_runtime.detect.head import Grid, Head, as_tuples
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.preprocess import Preprocessor
 from fastcam_runtime.sources.test_clip import PHOTOS
@@ -27,7 +28,6 @@ from .end_to_end import count_inner_classes, find_inner_scores
 from .families import Recognised, find_family
 from .joined_grids import joined_grids
 from .outputs import strip_batch
-from .override import override
 from .recognise import NoHeadError, recognise
 
 _LOOKED_AT = 20
@@ -141,7 +141,7 @@ def _look(network: Network, asked: str | Mapping[str, object] | None, labels: in
     def parts(rows: int) -> tuple[Grid, ...]:
         return joined_grids(network.ends.scores, rows, size, network.shapes)
 
-    head = override(asked, lambda: recognise(arrays, size, labels=labels, parts=parts))
+    head = _override(asked, lambda: recognise(arrays, size, labels=labels, parts=parts))
     scores: Head | None = None
     if not head.grids:
         scores = find_inner_scores(network.ends.path, network.shapes, size, labels)
@@ -152,6 +152,32 @@ def _look(network: Network, asked: str | Mapping[str, object] | None, labels: in
     _check(network, found)
     scores = found.head if found.head.grids else scores
     return Detector(found, scores, _all_shapes(network, scores))
+
+
+def _override(asked: str | Mapping[str, Any] | None, recognised: Callable[[], Head]) -> Head:
+    """The recognised head with the user's fields.
+
+    A complete description, with layout, classes, boxes and scores, is taken without recognition.
+
+    Raises:
+        NoHeadError: Nothing was recognised that the fields could complete, or they do not fit together.
+    """
+    if asked is None:
+        return recognised()
+    if isinstance(asked, str):
+        return replace(recognised(), family=asked)
+    try:
+        if {"layout", "classes", "boxes", "scores"} <= set(asked):
+            return Head.from_fields(asked)
+        fields = {key: as_tuples(value) for key, value in asked.items()}
+        head = recognised()
+        if "grids" in asked:
+            fields["grids"] = tuple(Grid(**grid) for grid in asked["grids"])
+        return replace(head, **fields)
+    except NoHeadError:
+        raise
+    except (FastcamError, TypeError) as error:
+        raise NoHeadError(str(error)) from error
 
 
 def _all_shapes(network: Network, scores: Head | None) -> Shapes:

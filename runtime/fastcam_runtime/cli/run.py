@@ -13,6 +13,7 @@ from typing import Any
 import cv2
 
 from ..draw import colormaps
+from ..draw.caption import answer
 from ..draw.contour import parse_share
 from ..draw.overlay import BLENDS, STEADY, Overlay
 from ..draw.views import available_views, output_of
@@ -37,15 +38,15 @@ from ..sources import SourceOptions, open_source
 from ..sources.capture import without_password
 from ..sources.live_source import interruptible
 from ..sources.registry import KINDS as SOURCE_KINDS
+from ..text import printable
 from ..uri_kinds import local_path, usage_lines
 from .arguments import refuse_below_one
 from .https_options import chosen_certificate
-from .output_paths import check_json_path, refuse_overwriting
+from .output_paths import check_json_path, refuse_overwriting, write_json
 from .run_options.boxes import add_box_options, box_choice, only_classes, read_threshold
 from .run_options.keep import add_keep_options, keep_folder, keep_rules
 from .run_options.page import add_page_options, page_token
 from .run_options.pictures import PHOTOS_FPS, add_frame_options, add_show_options, add_speed_options
-from .run_summary import tell_run
 from .signals import stopped_by_signals
 
 logger = logging.getLogger(__name__)
@@ -186,8 +187,27 @@ def run(args: argparse.Namespace) -> int:
             report = RunReport(
                 loop.metrics, source, (rss, system.rss_bytes()), _setup(args, explainer), loop.last
             )
-            tell_run(args, report, whole=whole)
+            _tell(args, report, whole=whole)
     return 0
+
+
+def _tell(args: argparse.Namespace, report: RunReport, *, whole: bool) -> None:
+    """Write the figures if a file was named, and print them; `whole` if the run ended without an error."""
+    # The file comes first: printing fails if the reader of the terminal output has gone.
+    if args.json is not None:
+        write_json(args.json, report.as_dict())
+    last = report.last
+    # Standard output may be for lines of JSON only.
+    out = sys.stderr if args.jsonl == STDOUT else sys.stdout
+    if report.metrics.frames == 1 and last is not None:
+        if not whole:  # no picture was finished
+            return
+        where = ", ".join(uri for uri in args.outputs if "://" not in uri) or without_password(args.input)
+        network = last.latency["preprocess"] + last.latency["inference"]
+        told = [answer(printable(last.label), last.score), f"{network:.0f} ms (first run)"]
+        print(f"{where}: {', '.join(filter(None, told))}", file=out, flush=True)
+    elif report.metrics.frames:
+        print(report.text(), file=out, flush=True)
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ import json
 import socket
 from collections.abc import Callable
 from http import HTTPStatus
+from importlib import resources
 from typing import ClassVar
 
 from ...draw.views import frame_point
@@ -18,7 +19,6 @@ from ...network.certificate import Certificate
 from ..base import Sink, Status
 from .access import Access
 from .address import announce, parse_address, reachable
-from .assets import POLICY, load_assets
 from .changes import apply_changes, parse_changes
 from .http_request import Refusal, Request
 from .http_server import BoundedServer, send, send_file
@@ -30,6 +30,18 @@ from .stream import PictureStream
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 _RECORDINGS = "/recordings/"
+_FILES = (
+    ("/", "page.html", "text/html"),
+    ("/page.css", "page.css", "text/css"),
+    ("/page.js", "page.js", "text/javascript"),
+    ("/class_box.js", "class_box.js", "text/javascript"),
+)
+"""The files of the page itself: address, name, type."""
+_POLICY = (
+    "default-src 'none'; img-src 'self' data:; connect-src 'self'; script-src 'self'; style-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Only scripts, styles and pictures of this server; no script or style inside the page's text."""
 
 Handler = Callable[[Request, socket.socket], None]
 
@@ -69,14 +81,18 @@ class LivePage(Sink):
         self._recorder = recorder
         self._latest = LatestFrame()
         self._stream = PictureStream(self._latest)
-        self._assets = load_assets()
+        folder = resources.files(__package__)
+        self._files = {
+            path: (folder.joinpath(name).read_bytes(), f"{kind}; charset=utf-8")
+            for path, name, kind in _FILES
+        }
         self._open_routes: dict[str, tuple[str, Handler]] = {
             "/healthz": ("GET", self._send_health),
             "/metrics": ("GET", self._send_metrics),
         }
         """For monitoring programs: without a token, because they reveal nothing private."""
         self._routes: dict[str, tuple[str, Handler]] = {
-            **dict.fromkeys(self._assets, ("GET", self._send_asset)),
+            **dict.fromkeys(self._files, ("GET", self._send_own_file)),
             "/stream.mjpg": ("GET", lambda request, connection: self._stream.send(connection)),
             "/snapshot.jpg": ("GET", self._send_snapshot),
             "/status": ("GET", self._send_status),
@@ -118,15 +134,15 @@ class LivePage(Sink):
             raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"only {method}", {"Allow": method})
         answer(request, connection)
 
-    def _send_asset(self, request: Request, connection: socket.socket) -> None:
+    def _send_own_file(self, request: Request, connection: socket.socket) -> None:
         cookie = self._access.cookie_for(request)
         if cookie is not None:
             # Redirect, so that the token does not stay visible in the address bar.
             away = {"Location": request.path, "Set-Cookie": cookie}
             send(connection, b"", "text/plain", HTTPStatus.SEE_OTHER, away)
             return
-        headers = {"Content-Security-Policy": POLICY, "X-Frame-Options": "DENY"}
-        send(connection, *self._assets[request.path], headers=headers)
+        headers = {"Content-Security-Policy": _POLICY, "X-Frame-Options": "DENY"}
+        send(connection, *self._files[request.path], headers=headers)
 
     def _send_snapshot(self, request: Request, connection: socket.socket) -> None:
         latest = self._latest.jpeg(0, timeout=2.0)
