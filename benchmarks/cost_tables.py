@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from .device_tables import browser_table, instruction_table, int8_table
+from .device_tables import ResultJson, browser_table, instruction_table, int8_table
 from .markdown import markdown_table, paragraph
 from .networks import NETWORKS
 from .option_table import option_table
 from .targets import AIMS, MAP_LIMITS, Outcome, outcomes, second_core_was_free
 
 PEER_PACKAGES = ("torch", "grad-cam", "torchcam", "captum", "openvino")
-FORMS = {"standard": "standard", "native": "compiled", "prepared": "prepared"}
+FORM_TITLES = {"standard": "standard", "native": "compiled", "prepared": "prepared"}
 """The forms of the tables, and their names there."""
 PARTS = ("overhead", "peers", "graft", "gradcam_agreement", "int8", "instructions", "options")
 """The benchmarks whose results the tables show."""
 
-Result = Mapping[str, Any]
 
-
-def read_results(folder: Path) -> list[Result]:
+def read_results(folder: Path) -> list[ResultJson]:
     """The JSON files of `PARTS` in `folder`."""
     return [json.loads((folder / f"{part}.json").read_text()) for part in PARTS]
 
@@ -60,7 +57,7 @@ def tables(folder: Path) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _setup(config: Result) -> str:
+def _setup(config: ResultJson) -> str:
     clock = "time" if config["clock"] == "wall" else "processor time"
     return paragraph(
         f"What `saliency_map` adds to a frame, in percent of the plain file's {clock}: {config['cpu']}, "
@@ -73,38 +70,38 @@ def _setup(config: Result) -> str:
     )
 
 
-def cost_row(run: Result, forms: Iterable[str]) -> list[str]:
+def cost_row(run: ResultJson, forms: Iterable[str]) -> list[str]:
     """A network, its time without maps, and what the maps add in each form."""
     title, plain = NETWORKS[run["network"]].title, f"{run['plain']['median_ms']:.1f} ms"
     return [title, plain, *(_percent(run, form) for form in forms)]
 
 
-def _cost_table(overhead: Result) -> str:
+def _cost_table(overhead: ResultJson) -> str:
     rows = []
     for run in overhead["overhead"]:
         if run["threads"] != 1:
             continue
         on_top = {"forms": run["classes_on_top"]}
         rows.append([
-            *cost_row(run, ("naive", *FORMS)),
+            *cost_row(run, ("naive", *FORM_TITLES)),
             _percent(on_top, "native") or _percent(on_top, "standard"),
         ])  # fmt: skip
-    head = ["network", "plain", "naive", *FORMS.values(), "class maps on top"]
+    head = ["network", "plain", "naive", *FORM_TITLES.values(), "class maps on top"]
     return markdown_table(head, rows)
 
 
-def _threads_table(overhead: Result) -> str:
+def _threads_table(overhead: ResultJson) -> str:
     """The table for two threads, with the networks for which a second core was free."""
     alone = {run["network"]: run for run in overhead["overhead"] if run["threads"] == 1}
     rows = [
-        cost_row(run, FORMS)
+        cost_row(run, FORM_TITLES)
         for run in overhead["overhead"]
         if run["threads"] == 2 and second_core_was_free(alone[run["network"]], run)
     ]
-    return markdown_table(["on two threads", "plain", *FORMS.values()], rows) if rows else ""
+    return markdown_table(["on two threads", "plain", *FORM_TITLES.values()], rows) if rows else ""
 
 
-def _growth_table(overhead: Result) -> str:
+def _growth_table(overhead: ResultJson) -> str:
     sizes = sorted({run["size"] for run in overhead["growth"]})
     runs = {(run["network"], run["size"]): run for run in overhead["growth"]}
     rows = [
@@ -113,29 +110,29 @@ def _growth_table(overhead: Result) -> str:
             *(_percent(runs[network, size], form) if (network, size) in runs else "" for size in sizes),
         ]
         for network in dict.fromkeys(name for name, _ in runs)
-        for form, title in FORMS.items()
+        for form, title in FORM_TITLES.items()
     ]
     return markdown_table(["by input size", *(f"{size}²" for size in sizes)], rows)
 
 
-def _footprint_table(overhead: Result) -> str:
+def _footprint_table(overhead: ResultJson) -> str:
     rows = [
         [
             NETWORKS[network].title,
             f"{one['file_bytes'] / 1e6:.1f} MB",
             f"+{one['forms']['standard']['file_growth_bytes'] / 1e3:.0f} kB",
             f"{one['load']['median_ms']:.0f} ms",
-            *(_load(one, form) for form in FORMS),
-            *(_memory(one, form) for form in FORMS),
+            *(_load(one, form) for form in FORM_TITLES),
+            *(_memory(one, form) for form in FORM_TITLES),
         ]
         for network, one in overhead["footprint"].items()
     ]
-    standard, *others = FORMS.values()
+    standard, *others = FORM_TITLES.values()
     memory = [f"peak memory, {standard}", *others]
     return markdown_table(["network", "file", "grows by", "loads in", standard, *others, *memory], rows)
 
 
-def _grafting(graft: Result) -> str:
+def _grafting(graft: ResultJson) -> str:
     (one,) = (one for one in graft["grafts"] if one["network"] == "resnet50")
     return paragraph(
         f"`fastcam export` of ResNet-50 ({one['file_bytes'] / 1e6:.0f} MB), its check included, takes "
@@ -143,7 +140,7 @@ def _grafting(graft: Result) -> str:
     )
 
 
-def _agreement(agreement: Result) -> str:
+def _agreement(agreement: ResultJson) -> str:
     rows = agreement["agreement"]
     networks, pictures = len({row["network"] for row in rows}), len(agreement["config"]["pictures"])
     worst = max(row["difference"] for row in rows)
@@ -154,7 +151,7 @@ def _agreement(agreement: Result) -> str:
     )
 
 
-def _peers_intro(peers: Result) -> str:
+def _peers_intro(peers: ResultJson) -> str:
     versions = peers["config"]["versions"]
     packages = ", ".join(f"{name} {versions[name]}" for name in PEER_PACKAGES if name in versions)
     return paragraph(
@@ -166,10 +163,10 @@ def _peers_intro(peers: Result) -> str:
     )
 
 
-def _peer_table(networks: Sequence[Result]) -> str:
+def _peer_table(networks: Sequence[ResultJson]) -> str:
     """One row for each method, two columns for each network."""
     timed = [{(row["package"], row["method"]): row for row in one["methods"]} for one in networks]
-    every: dict[tuple[str, str], Result] = {}
+    every: dict[tuple[str, str], ResultJson] = {}
     for one in timed:
         for key, row in one.items():
             every.setdefault(key, row)
@@ -183,7 +180,7 @@ def _peer_table(networks: Sequence[Result]) -> str:
     return markdown_table(["per frame", *titles, "detail", "map"], rows)
 
 
-def _promises(overhead: Result) -> str:
+def _promises(overhead: ResultJson) -> str:
     """The promised and the desired cost of `saliency_map`."""
     runs = {run["network"]: run for run in overhead["overhead"] if run["threads"] == 1}
     rows = []
@@ -197,7 +194,7 @@ def _promises(overhead: Result) -> str:
             missed = aim is not None and measured["percent"] > aim
             rows.append([
                 NETWORKS[network].title,
-                FORMS[form],
+                FORM_TITLES[form],
                 f"{measured['percent']:.1f} %",
                 *cells,
                 "not reached" if missed else "",
@@ -213,7 +210,9 @@ def _promises(overhead: Result) -> str:
 def missed_targets(found: Sequence[Outcome]) -> list[tuple[str, str, Outcome]]:
     """Each missed target: the promise, the network and form, and the figures."""
     split = [(outcome.promise.rpartition(": "), outcome) for outcome in found if not outcome.kept]
-    return [(what, subject.replace("native", FORMS["native"]), one) for (subject, _, what), one in split]
+    return [
+        (what, subject.replace("native", FORM_TITLES["native"]), one) for (subject, _, what), one in split
+    ]
 
 
 def _missed_table(found: Sequence[Outcome]) -> str:
@@ -222,24 +221,24 @@ def _missed_table(found: Sequence[Outcome]) -> str:
     return f"{said}\n\n{markdown_table(['promise', 'measured', 'limit'], rows)}" if rows else said
 
 
-def timing(row: Result) -> tuple[str, str]:
+def timing(row: ResultJson) -> tuple[str, str]:
     """The time of a method, and its ratio to ours."""
     ms, ratio = row["median_ms"], row["ratio_to_ours"]
     time = f"{ms:.1f} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
     return time, f"{ratio:.2f}×" if ratio < 10 else f"{ratio:.0f}×"
 
 
-def _percent(run: Result, form: str) -> str:
+def _percent(run: ResultJson, form: str) -> str:
     cost = run["forms"].get(form)
     return "" if cost is None else _signed(cost["percent"], 1, "%")
 
 
-def _load(one: Result, form: str) -> str:
+def _load(one: ResultJson, form: str) -> str:
     extra = one["forms"].get(form)
     return "" if extra is None else _signed(extra["load"]["percent"], 0, "%")
 
 
-def _memory(one: Result, form: str) -> str:
+def _memory(one: ResultJson, form: str) -> str:
     extra = one["forms"].get(form)
     return "" if extra is None else _signed(extra["extra_peak_bytes"] / 1e6, 0, "MB")
 

@@ -20,16 +20,15 @@ from pathlib import Path
 from fastcam_runtime.errors import FastcamError
 
 from .cost_tables import (
-    FORMS,
+    FORM_TITLES,
     PARTS,
-    Result,
     cost_row,
     missed_targets,
     read_results,
     tables,
     timing,
 )
-from .device_tables import int8_row
+from .device_tables import ResultJson, int8_row
 from .markdown import markdown_table, paragraph
 from .networks import NETWORKS, RESULTS
 from .targets import Outcome, missed_aims, outcomes
@@ -63,16 +62,16 @@ def summary(folder: Path) -> str:
     """The README's figures, from the JSON files in `folder`."""
     overhead, peers, _, _, int8, *_ = read_results(folder)
     runs = {run["network"]: run for run in overhead["overhead"] if run["threads"] == 1}
-    rows = [cost_row(runs[network], FORMS) for network in SUMMARY]
+    rows = [cost_row(runs[network], FORM_TITLES) for network in SUMMARY]
     rows += [int8_row(run) for run in int8["int8"]]
     return "\n\n".join([
-        markdown_table(["network", "plain", *FORMS.values()], rows),
+        markdown_table(["network", "plain", *FORM_TITLES.values()], rows),
         _peers_sentence(peers["networks"]),
         _missed_list(outcomes(overhead), missed_aims(overhead, int8)),
     ])  # fmt: skip
 
 
-def _peers_sentence(networks: Sequence[Result]) -> str:
+def _peers_sentence(networks: Sequence[ResultJson]) -> str:
     timed = [{(row["package"], row["method"]): row for row in one["methods"]} for one in networks]
     titles = " and ".join(NETWORKS[one["network"]].title for one in networks)
     ratios = [
@@ -89,7 +88,9 @@ def _missed_list(found: Sequence[Outcome], aims: Mapping[str, Sequence[str]]) ->
     """One line for each kind of promise that is broken; without any, the aims that are missed."""
     missed = sorted(missed_targets(found), key=itemgetter(0))
     if not missed:
-        each = "; ".join(f"by *{FORMS[form]}* on {', '.join(networks)}" for form, networks in aims.items())
+        each = "; ".join(
+            f"by *{FORM_TITLES[form]}* on {', '.join(networks)}" for form, networks in aims.items()
+        )
         kept = f"All {len(found)} promises of `benchmarks/targets.py` are kept."
         return paragraph(f"{kept} Stricter aims are missed {each}." if each else kept)
     head = f"**{len(missed)} of {len(found)} promises are broken** (measured, and the limit in brackets):\n"

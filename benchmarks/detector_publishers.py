@@ -12,9 +12,8 @@ from typing import Any
 
 import cv2
 import numpy as np
-import numpy.typing as npt
+from fastcam_runtime.image import Array
 
-Array = npt.NDArray[Any]
 Found = tuple[Array, Array, Array]
 """Boxes [M,4], scores [M], classes [M]."""
 

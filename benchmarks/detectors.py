@@ -2,9 +2,9 @@
 
     python -m benchmarks.detectors [FOLDER …] [--photos ZIP_OR_FOLDER] [--json FILE]
 
-For every file in the folders that `ORIGINS` knows: the layout and family that were recognised, the overlap of
-the best detection with the publisher's own program (`detector_publishers.py`), whether the graft changed an
-output, and how often the class map has its maximum inside a box of its class.
+For every file in the folders that `PUBLICATIONS` knows: the layout and family that were recognised, the
+overlap of the best detection with the publisher's own program (`detector_publishers.py`), whether the graft
+changed an output, and how often the class map has its maximum inside a box of its class.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from fastcam_export import export
 from fastcam_runtime import Explainer
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.explanation import Explanation
+from fastcam_runtime.image import Array
 from fastcam_runtime.text import format_table
 
-from .detector_publishers import PUBLISHERS, Array
+from .detector_publishers import PUBLISHERS
 
 SHARED = Path(__file__).parents[2] / "shared"
 SURE = 0.5
@@ -37,7 +38,7 @@ LEAST_IOU, LEAST_PEAKS = 0.9, 0.9
 
 
 @dataclass(frozen=True)
-class Origin:
+class Publication:
     """Where a file comes from, and whose decoding it is compared with."""
 
     source: str
@@ -46,27 +47,27 @@ class Origin:
 
 
 _ULTRAFACE = "Linzaer/Ultra-Light-Fast-Generic-Face-Detector-1MB"
-ORIGINS = {
-    "yolox_nano.onnx": Origin("Megvii-BaseDetection/YOLOX", "yolox"),
-    "yunet_n_640.onnx": Origin("ShiqiYu/libfacedetection.train", "yunet"),
-    "RFB-320.onnx": Origin(_ULTRAFACE, "ultraface"),
-    "uf-RFB-640.onnx": Origin(_ULTRAFACE, "ultraface"),
-    "uf-slim-320.onnx": Origin(_ULTRAFACE, "ultraface"),
-    "uf-slim-320_simplified.onnx": Origin(_ULTRAFACE, "ultraface"),
-    "nudenet_320n.onnx": Origin("PyPI nudenet", "ultralytics", {"input_shape": (1, 3, 320, 320)}),
-    "nanodet.onnx": Origin("hpc203/nanodet-opncv-dnn-cpp-python", "nanodet"),
-    "nanodet_m.onnx": Origin("hpc203/nanodet-opncv-dnn-cpp-python", "nanodet"),
-    "picodet_s_320.onnx": Origin("hpc203/picodet-onnxruntime", "picodet"),
-    "picodet_s_416.onnx": Origin("hpc203/picodet-onnxruntime", "picodet"),
-    "scrfd_500m.onnx": Origin("hpc203/scrfd-opencv", "scrfd"),
-    "scrfd_2.5g.onnx": Origin("hpc203/scrfd-opencv", "scrfd"),
-    "FastestDet.onnx": Origin("dog-qiuqiu/FastestDet", "fastestdet"),
+PUBLICATIONS = {
+    "yolox_nano.onnx": Publication("Megvii-BaseDetection/YOLOX", "yolox"),
+    "yunet_n_640.onnx": Publication("ShiqiYu/libfacedetection.train", "yunet"),
+    "RFB-320.onnx": Publication(_ULTRAFACE, "ultraface"),
+    "uf-RFB-640.onnx": Publication(_ULTRAFACE, "ultraface"),
+    "uf-slim-320.onnx": Publication(_ULTRAFACE, "ultraface"),
+    "uf-slim-320_simplified.onnx": Publication(_ULTRAFACE, "ultraface"),
+    "nudenet_320n.onnx": Publication("PyPI nudenet", "ultralytics", {"input_shape": (1, 3, 320, 320)}),
+    "nanodet.onnx": Publication("hpc203/nanodet-opncv-dnn-cpp-python", "nanodet"),
+    "nanodet_m.onnx": Publication("hpc203/nanodet-opncv-dnn-cpp-python", "nanodet"),
+    "picodet_s_320.onnx": Publication("hpc203/picodet-onnxruntime", "picodet"),
+    "picodet_s_416.onnx": Publication("hpc203/picodet-onnxruntime", "picodet"),
+    "scrfd_500m.onnx": Publication("hpc203/scrfd-opencv", "scrfd"),
+    "scrfd_2.5g.onnx": Publication("hpc203/scrfd-opencv", "scrfd"),
+    "FastestDet.onnx": Publication("dog-qiuqiu/FastestDet", "fastestdet"),
 }
 """By file name. The files of a repository or package are saved under these names."""
 
 
 @dataclass
-class Row:
+class FileComparison:
     """The result for one file."""
 
     file: str
@@ -109,9 +110,9 @@ def photos(place: Path) -> Iterator[Array]:
             yield photo
 
 
-def measure(path: Path, origin: Origin, place: Path, wanted: int) -> Row:
+def measure(path: Path, origin: Publication, place: Path, wanted: int) -> FileComparison:
     """Compare one file on the first `wanted` photos with a confident detection by its publisher's program."""
-    row = Row(path.name, origin.source)
+    row = FileComparison(path.name, origin.source)
     with tempfile.TemporaryDirectory() as folder:
         grafted = Path(folder) / "grafted.onnx"
         try:
@@ -180,7 +181,7 @@ def _changed(plain: ort.InferenceSession, explain: Explainer, photo: Array) -> f
     return max(float(np.abs(a - b).max()) for a, b in zip(before, after, strict=True))
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[FileComparison]) -> str:
     """The rows for a person."""
     lines = [
         [
@@ -212,12 +213,12 @@ def main() -> int:
     folders = options.folders or [SHARED / "models" / "detectors"]
     found = {path.name: path for folder in folders for path in sorted(folder.glob("*.onnx"))}
     rows = []
-    for name, origin in ORIGINS.items():
+    for name, origin in PUBLICATIONS.items():
         if name in found:
             print(f"{name} …", file=sys.stderr, flush=True)
             rows.append(measure(found[name], origin, options.photos, options.count))
     print(table(rows))
-    missing = ", ".join(name for name in ORIGINS if name not in found)
+    missing = ", ".join(name for name in PUBLICATIONS if name not in found)
     if missing:
         print(f"not there: {missing}")
     if options.json is not None:

@@ -14,7 +14,7 @@ from .targets import (
     INT8_LIMITS,
 )
 
-Result = Mapping[str, Any]
+ResultJson = Mapping[str, Any]
 
 WASM = """\
 | onnxruntime-web 1.30, wasm with SIMD, one thread | plain | standard |
@@ -26,7 +26,7 @@ WASM = """\
 """Measured once in Chromium, with the files of 0.1.0; there are no compiled kernels in a browser."""
 
 
-def int8_table(result: Result) -> str:
+def int8_table(result: ResultJson) -> str:
     """What the maps cost on int8 networks, with the promises and aims."""
     config = result["config"]
     clock = "time" if config["clock"] == "wall" else "processor time"
@@ -41,7 +41,7 @@ def int8_table(result: Result) -> str:
     return f"{said}\n\n{markdown_table(['network', 'plain', 'standard', 'compiled', 'prepared'], rows)}"
 
 
-def int8_row(run: Result) -> list[str]:
+def int8_row(run: ResultJson) -> list[str]:
     """An int8 network and what the maps add in each form; no absolute time, because the machine was busy."""
     costs = (run["forms"].get(form) for form in ("standard", "native", "prepared"))
     return [
@@ -51,7 +51,7 @@ def int8_row(run: Result) -> list[str]:
     ]
 
 
-def instruction_table(result: Result) -> str:
+def instruction_table(result: ResultJson) -> str:
     """Instructions on the emulated board."""
     said = paragraph(
         "**Instructions, not time**: an emulated Cortex-A76 runs the real aarch64 packages, and a plugin of "

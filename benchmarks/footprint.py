@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .forms import PLAIN, Files, Form, available_forms
+from .forms import PLAIN, Files, TimedForm, available_forms
 from .load_probe import probe
 from .rounds import Contender, difference, measure, summary
 
@@ -17,7 +17,7 @@ _WARM_UP_LOADS = 1
 class _Loads:
     """One form's file, opened in a fresh process once per round."""
 
-    def __init__(self, files: Files, form: Form, size: int, clock: str) -> None:
+    def __init__(self, files: Files, form: TimedForm, size: int, clock: str) -> None:
         # The prepared form is opened as by default: the grafted file, with a cache that is filled first.
         by_default = form.file == "prepared"
         self._path = files.grafted if by_default else form.path(files)

@@ -41,7 +41,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Form:
+class TimedForm:
     """How the maps are computed: from which of the `Files`, with or without the compiled kernels."""
 
     name: str
@@ -54,21 +54,21 @@ class Form:
         return path
 
 
-PLAIN = Form("plain", "plain")
-STANDARD = Form("standard", "grafted")
+PLAIN = TimedForm("plain", "plain")
+STANDARD = TimedForm("standard", "grafted")
 FORMS = (
-    Form("naive", "naive"),
+    TimedForm("naive", "naive"),
     STANDARD,
-    Form("native", "grafted", native=True),
-    Form("prepared", "prepared", native=True),
-    Form("standard+classes", "classes"),
-    Form("native+classes", "classes", native=True),
+    TimedForm("native", "grafted", native=True),
+    TimedForm("prepared", "prepared", native=True),
+    TimedForm("standard+classes", "classes"),
+    TimedForm("native+classes", "classes", native=True),
 )
 """`standard`: the exporter's standard operators; `native`: the same file with the compiled kernels;
 `prepared`: another file, prepared for the kernels and this processor."""
 
 
-def available_forms(files: Files) -> list[Form]:
+def available_forms(files: Files) -> list[TimedForm]:
     """The forms that can run here: they have a file and, if native, onnxruntime loads the kernels."""
     usable = native.usable()
     return [form for form in FORMS if (usable or not form.native) and form.path(files).exists()]
@@ -90,7 +90,7 @@ def make_files(plain: Path, folder: Path, *, classes: bool = True, naive: bool =
     return files
 
 
-def open_form(files: Files, form: Form, threads: int) -> ort.InferenceSession:
+def open_form(files: Files, form: TimedForm, threads: int) -> ort.InferenceSession:
     """A session on the CPU for one form."""
     return open_session(form.path(files), threads=threads, provider="cpu", compiled=form.native)
 

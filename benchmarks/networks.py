@@ -16,7 +16,7 @@ SIZE = 224
 
 
 @dataclass(frozen=True)
-class Network:
+class BenchmarkNetwork:
     """A network as the tables name it."""
 
     title: str
@@ -25,14 +25,14 @@ class Network:
 
 
 NETWORKS = {
-    "resnet18": Network("ResNet-18", linear_head=True),
-    "resnet50": Network("ResNet-50", linear_head=True),
-    "vgg16": Network("VGG16", linear_head=False),
-    "densenet121": Network("DenseNet-121", linear_head=True),
-    "mobilenet_v2": Network("MobileNetV2", linear_head=True),
-    "mobilenet_v3_small": Network("MobileNetV3-small", linear_head=False),
-    "squeezenet1_1": Network("SqueezeNet 1.1", linear_head=False),
-    "efficientnet_lite0": Network("EfficientNet-Lite0", linear_head=True),
+    "resnet18": BenchmarkNetwork("ResNet-18", linear_head=True),
+    "resnet50": BenchmarkNetwork("ResNet-50", linear_head=True),
+    "vgg16": BenchmarkNetwork("VGG16", linear_head=False),
+    "densenet121": BenchmarkNetwork("DenseNet-121", linear_head=True),
+    "mobilenet_v2": BenchmarkNetwork("MobileNetV2", linear_head=True),
+    "mobilenet_v3_small": BenchmarkNetwork("MobileNetV3-small", linear_head=False),
+    "squeezenet1_1": BenchmarkNetwork("SqueezeNet 1.1", linear_head=False),
+    "efficientnet_lite0": BenchmarkNetwork("EfficientNet-Lite0", linear_head=True),
 }
 
 

@@ -22,7 +22,7 @@ from fastcam_runtime.text import format_table
 
 from . import report, targets
 from .footprint import footprint
-from .forms import PLAIN, Files, Form, available_forms, check_equal, make_files, open_form, runner
+from .forms import PLAIN, Files, TimedForm, available_forms, check_equal, make_files, open_form, runner
 from .modules import plain_file
 from .networks import NETWORKS, RESULTS, SIZE, check_name
 from .rounds import CLOCKS, Contender, difference, measure, summary
@@ -39,7 +39,7 @@ PAUSE = 0.02
 
 
 @dataclass(frozen=True)
-class Measured:
+class FormTimes:
     """One network at one size on one number of threads; the plain file comes first."""
 
     network: str
@@ -70,8 +70,8 @@ class Measured:
 
 
 def measure_forms(
-    name: str, files: Files, size: int, threads: int, forms: Sequence[Form], options: argparse.Namespace
-) -> Measured:
+    name: str, files: Files, size: int, threads: int, forms: Sequence[TimedForm], options: argparse.Namespace
+) -> FormTimes:
     """The forms of one network, on one number of threads."""
     sessions = {form.name: open_form(files, form, threads) for form in (PLAIN, *forms)}
     check_equal(sessions, size)
@@ -80,12 +80,12 @@ def measure_forms(
     ]
     measure(contenders, options.rounds, pause=PAUSE if threads > 1 else 0)
     # The sessions of all networks together would take 15 GB.
-    measured = Measured(name, size, threads, [contender.without_work() for contender in contenders])
+    measured = FormTimes(name, size, threads, [contender.without_work() for contender in contenders])
     logger.info("%s", measured)
     return measured
 
 
-def measure_network(name: str, options: argparse.Namespace) -> tuple[list[Measured], dict[str, Any] | None]:
+def measure_network(name: str, options: argparse.Namespace) -> tuple[list[FormTimes], dict[str, Any] | None]:
     """A network at the usual size for each number of threads, and its footprint if requested."""
     with tempfile.TemporaryDirectory(dir=RESULTS) as folder:
         files = make_files(plain_file(name, SIZE), Path(folder))
@@ -98,7 +98,7 @@ def measure_network(name: str, options: argparse.Namespace) -> tuple[list[Measur
         return runs, footprint(files, SIZE, loads=options.loads, clock=options.clock)
 
 
-def measure_growth(name: str, usual: Measured | None, options: argparse.Namespace) -> list[Measured]:
+def measure_growth(name: str, usual: FormTimes | None, options: argparse.Namespace) -> list[FormTimes]:
     """A network at each size on one thread; `usual` is the existing result at the usual size."""
     runs = []
     for size in options.sizes:
@@ -112,12 +112,12 @@ def measure_growth(name: str, usual: Measured | None, options: argparse.Namespac
 
 
 @dataclass
-class Results:
+class OverheadResults:
     """The results so far; saved after every network, so that an interrupted run is not lost."""
 
     config: dict[str, Any]
-    usual: list[Measured] = field(default_factory=list)
-    growth: list[Measured] = field(default_factory=list)
+    usual: list[FormTimes] = field(default_factory=list)
+    growth: list[FormTimes] = field(default_factory=list)
     footprints: dict[str, Any] = field(default_factory=dict)
     complete: bool = False
 
@@ -148,7 +148,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Run the requested measurements; save and return the results."""
     RESULTS.mkdir(exist_ok=True)
     packages = ("onnx", "torch", "torchvision")
-    results = Results(report.setup(packages, rounds=options.rounds, loads=options.loads, clock=options.clock))
+    results = OverheadResults(
+        report.setup(packages, rounds=options.rounds, loads=options.loads, clock=options.clock)
+    )
     for name in options.networks:
         runs, found = measure_network(name, options)
         results.usual += runs

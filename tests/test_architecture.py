@@ -109,6 +109,23 @@ def test_the_runtime_needs_only_numpy_onnxruntime_and_opencv() -> None:
     assert found - sys.stdlib_module_names - OPTIONAL == RUNTIME_IMPORTS
 
 
+def test_no_class_or_type_has_the_name_of_another() -> None:
+    """A word means one thing, in the product and in its benchmarks. Private names do not count."""
+    places: dict[str, list[str]] = {}
+    for path in [*MODULES.values(), *sorted((ROOT / "benchmarks").rglob("*.py"))]:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                names = [node.name]
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript):
+                names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            else:
+                continue
+            for name in names:
+                if not (name.startswith("_") or name.isupper()):
+                    places.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
 def test_no_module_is_too_long() -> None:
     lengths = {name: len(path.read_text().splitlines()) for name, path in MODULES.items()}
     assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from fastcam_export.evaluate.controls import Map
 from numpy.typing import NDArray
 from torch import nn
 
 from ..modules import import_torchvision
 from . import study_plan
-
-Map = NDArray[np.float32]
 
 
 class PeerMaps:

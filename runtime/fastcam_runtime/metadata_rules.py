@@ -18,11 +18,11 @@ from .text import shown
 _HALF = re.compile("[\ud800-\udfff]")
 """Half a character, which JSON can hold but no file of text."""
 
-Rule = Callable[[Any], "str | None"]
+FieldRule = Callable[[Any], "str | None"]
 """Returns a description of the valid values, or None if the value is valid."""
 
 
-def text(longest: int, shortest: int = 0, pattern: str = "") -> Rule:
+def text(longest: int, shortest: int = 0, pattern: str = "") -> FieldRule:
     """A text of so many characters that matches `pattern`."""
     return lambda value: (
         None
@@ -34,7 +34,7 @@ def text(longest: int, shortest: int = 0, pattern: str = "") -> Rule:
     )
 
 
-def one_of(*words: Any) -> Rule:
+def one_of(*words: Any) -> FieldRule:
     """One of these values, of the same type."""
     return lambda value: (
         None
@@ -43,14 +43,14 @@ def one_of(*words: Any) -> Rule:
     )
 
 
-def whole(least: int, most: int) -> Rule:
+def whole(least: int, most: int) -> FieldRule:
     """A whole number in this range."""
     return lambda value: (
         None if type(value) is int and least <= value <= most else f"a whole number of {least} to {most}"
     )
 
 
-def number(least: float = -math.inf, most: float = math.inf, above: float = -math.inf) -> Rule:
+def number(least: float = -math.inf, most: float = math.inf, above: float = -math.inf) -> FieldRule:
     """A finite number in this range, and greater than `above`."""
 
     def check(value: Any) -> str | None:
@@ -67,14 +67,14 @@ _LARGEST = 1.7976931348623157e308
 """The largest float: infinity is above it, and so is a whole number that no float can hold."""
 
 
-def some(least: int, most: int) -> Rule:
+def some(least: int, most: int) -> FieldRule:
     """A list of so many items; the row with `[]` says what they are."""
     return lambda value: (
         None if isinstance(value, list) and least <= len(value) <= most else f"a list of {least} to {most}"
     )
 
 
-def different(least: int, most: int) -> Rule:
+def different(least: int, most: int) -> FieldRule:
     """A list like `some`, of items that are all different."""
     listed = some(least, most)
     return lambda value: (
@@ -87,7 +87,7 @@ def fields(value: Any) -> str | None:
     return None if isinstance(value, dict) else "an object"
 
 
-def or_null(rule: Rule) -> Rule:
+def or_null(rule: FieldRule) -> FieldRule:
     """A value that `rule` accepts, or null."""
     return lambda value: None if value is None else rule(value)
 
@@ -95,7 +95,7 @@ def or_null(rule: Rule) -> Rule:
 _WORD = text(40, 1, "[a-z][a-z0-9_+-]*")
 _LIST = some(0, MAX_TAPS)
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, FieldRule] = {
     "version": whole(1, MAX_DIMENSION),
     "image": fields,
     "image.name": text(MAX_NAME, 1),

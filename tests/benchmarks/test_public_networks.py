@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.paths import ROOT
 
-from benchmarks.public_networks import NETWORKS, Network, documented, fetch, maps, row
+from benchmarks.public_networks import NETWORKS, PublicNetwork, documented, fetch, maps, row
 
 KEPT = os.environ.get("FASTCAM_NETWORKS", "")
 """A folder of networks as `python -m benchmarks.public_networks` keeps it; empty if there is none."""
@@ -21,7 +21,7 @@ SMALL_FILE = 5_000_000
 ROWS = documented()
 
 
-def key(network: Network) -> str:
+def key(network: PublicNetwork) -> str:
     return f"`{Path(network.path).name}` {network.origin}"
 
 
@@ -53,7 +53,7 @@ def test_none_of_them_is_committed() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda network: Path(network.path).stem)
-def test_what_is_recognised_is_as_documented(network: Network, folder: Path) -> None:
+def test_what_is_recognised_is_as_documented(network: PublicNetwork, folder: Path) -> None:
     if key(network) not in ROWS:
         pytest.skip("not in the page")
     path = network.of(folder)

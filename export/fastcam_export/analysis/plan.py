@@ -16,7 +16,7 @@ from ..load import LoadedModel
 from ..load.view import view
 from ..metadata.labels import NAMES_KEY, parse_names
 from ..metadata.stated_size import StatedSize, stated_size
-from ..method.bilinear import Size
+from ..method.bilinear import FreeSize
 from ..options import Options
 from .candidates import candidates
 from .ends import DEFAULT_SIZE, Ends, find_ends, other_scores
@@ -58,7 +58,7 @@ class Plan:
         """How many classes there are; None where there are none, or nothing is known of the scores."""
         return class_count((None, *self.scores_shape)) if self.scores_shape is not None else None
 
-    def fixed_size(self, tap: Tap) -> Size:
+    def fixed_size(self, tap: Tap) -> FreeSize:
         """Height and width of a tap; None if the picture's are free."""
         return _fixed_size(self.ends, tap)
 
@@ -108,7 +108,7 @@ def _detector(
     return find_detector(Network(model, ends, shapes, source.folder, own), options.head, labels)
 
 
-def _fixed_size(ends: Ends, tap: Tap) -> Size:
+def _fixed_size(ends: Ends, tap: Tap) -> FreeSize:
     free = ends.free_size
     return (None if free[0] is None else tap.shape[2], None if free[1] is None else tap.shape[3])
 

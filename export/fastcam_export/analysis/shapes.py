@@ -27,7 +27,7 @@ from .values import Dims, fixed_dims
 Shapes = dict[str, tuple[int, ...]]
 _USUAL_SIZES = ((48, 320), (32, 320), (32, 100), (640, 640), (256, 256), (112, 112), (64, 64))
 """Sizes to try where the assumed one does not work: lines of text first, whose height is often fixed."""
-Found = dict[str, tuple[ir.DataType, tuple[int, ...]]]
+TypesAndShapes = dict[str, tuple[ir.DataType, tuple[int, ...]]]
 
 
 def concrete_shapes(model: ir.Model, ends: Ends, folder: Path | None = None) -> Shapes:
@@ -62,9 +62,9 @@ def lasting_shapes(model: ir.Model, shapes: Shapes) -> dict[str, Dims]:
     return {name: (None,) * len(shape) for name, shape in shapes.items()}
 
 
-def _inferred(model: ir.Model, ends: Ends) -> Found:
+def _inferred(model: ir.Model, ends: Ends) -> TypesAndShapes:
     assert ends.image.dtype is not None
-    found: Found = {ends.image.name or "": (ends.image.dtype, ends.shape)}
+    found: TypesAndShapes = {ends.image.name or "": (ends.image.dtype, ends.shape)}
     for name, value in infer(model.graph, model.graph, {ends.image: ends.shape}).items():
         shape = fixed_dims(value)
         if shape is not None and value.dtype is not None:
@@ -88,7 +88,7 @@ def _find_weights(proto: onnx.ModelProto, folder: Path) -> str:
     return root
 
 
-def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None) -> Found:
+def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None) -> TypesAndShapes:
     """Run the model once with the wanted tensors as outputs, and read their shapes."""
     try:
         results = observe(model, ends, names, folder)

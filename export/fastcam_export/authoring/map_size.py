@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from ..analysis.ends import Ends
-from ..method.bilinear import Size
+from ..method.bilinear import FreeSize
 from .branch import Branch
 
 
@@ -19,7 +19,7 @@ class MapSize:
     batch: int | str | None
     dims: tuple[int | str | None, int | str | None]
     """Height and width as the model declares them, free ones by their name."""
-    size: Size
+    size: FreeSize
     """Height and width where fixed, None where free."""
     size_input: tuple[ir.Value, ...]
     """A further input of the steps that resize to a free size: int64 [2], height and width at run time."""

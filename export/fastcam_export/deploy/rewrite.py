@@ -16,7 +16,7 @@ from ..analysis.values import constant
 from ..authoring.ops import Ops
 from ..cam.rules.reductions import reduced_axes
 
-Rule = Callable[[Ops, ir.Node], ir.Value | Sequence[ir.Value] | None]
+Rewrite = Callable[[Ops, ir.Node], ir.Value | Sequence[ir.Value] | None]
 
 _NORMAL_LOGIT = (1.59573942, 0.0727845724, -1.75653052e-4, -7.33869025e-5, 2.8500122e-6)
 """Φ(x) is the sigmoid of an odd polynomial: its coefficients for x, x³, x⁵…, fitted for |x| ≤ 4.5."""
@@ -137,7 +137,7 @@ def _as_picture(op: Ops, x: ir.Value) -> ir.Value:
     return op.Reshape(x, [1, 1, 1, -1])
 
 
-RULES: Mapping[str, Sequence[Rule]] = {
+RULES: Mapping[str, Sequence[Rewrite]] = {
     "Abs": (abs_,),
     "Erf": (erf,),
     "Gather": (gather,),

@@ -12,7 +12,7 @@ from ..authoring.ops import Ops, Step, make_function
 from ..cam.selection import minmax, scaled
 from ..errors import GraftError
 from ..method.bands import Bands
-from ..method.bilinear import Size, interpolate_free, is_static, map_positions, matrix
+from ..method.bilinear import FreeSize, interpolate_free, is_static, map_positions, matrix
 from .find import Detector
 from .rows_in_graph import read_scores
 from .score_grid import ScoreGrids, score_grids
@@ -55,7 +55,7 @@ def enlarged(branch: Branch, grids: ScoreGrids, map_size: MapSize) -> ir.Value:
     return branch.call(minmax(branch.opset), large, name="cam/minmax")
 
 
-def score_map(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
+def score_map(*, opset: int, sizes: Sequence[FreeSize], size: FreeSize) -> Step:
     """The step from maps one after the other, [N,Σh·w], to the class map [N,H,W], all of fixed sizes.
 
     The class map is the pixelwise maximum of the maps, each upsampled as by `upsample`, scaled to 0…1 as by

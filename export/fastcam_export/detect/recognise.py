@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from fastcam_runtime.detect.boxes import Size
 from fastcam_runtime.detect.head import Grid, Head
 from fastcam_runtime.errors import FastcamError
 
@@ -13,7 +14,6 @@ from .end_to_end import find_chosen_boxes, find_queries
 from .families import family_of_outputs
 from .outputs import Rows, as_grid, as_rows, count_classes, grid_of_one, grids_for, list_strides, sum_rows
 
-Size = tuple[int, int]
 Parts = Callable[[int], tuple[Grid, ...]]
 """From a number of rows to the grids that the graph concatenates into them."""
 

@@ -16,7 +16,7 @@ from ..authoring.branch import Branch
 from ..authoring.ops import Ops
 from ..cam.outline import outline
 from ..errors import GraftError
-from ..method.bilinear import Size
+from ..method.bilinear import FreeSize
 from .rows_in_graph import Part, ScoreTensors
 
 COMPILED = "ClassScores"
@@ -30,7 +30,7 @@ class ScoreGrids:
     maps: list[ir.Value]
     """float32: the maps of all strides one after the other, [K,Σh·w], or one map [K,h,w] per stride where
     the sizes are free."""
-    sizes: list[Size]
+    sizes: list[FreeSize]
 
 
 def score_grids(branch: Branch, source: ScoreTensors, wanted: ir.Value, *, one_picture: bool) -> ScoreGrids:

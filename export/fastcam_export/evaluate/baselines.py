@@ -12,6 +12,8 @@ BLUR_SIGMA = 1 / 20
 """Sigma of the blur, as a share of the picture's shorter side (11 pixels of 224)."""
 
 Tensor = NDArray[np.float32]
+"""One picture or several, [N,]C×H×W in the network's own values."""
+"""A picture, C×H×W in the network's own values, or several of them."""
 
 
 def blurred(tensor: Tensor) -> Tensor:

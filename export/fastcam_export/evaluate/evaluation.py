@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from . import perturbation, road, shuffling
 from .agreement import rank_correlation
-from .baselines import BASELINES, BLUR_SIGMA
+from .baselines import BASELINES, BLUR_SIGMA, Tensor
 from .bootstrap import RESAMPLES
 from .controls import CONTROLS, EDGES
 from .flicker import flicker
@@ -26,7 +26,7 @@ from .subject import FedPicture, Subject
 
 SANITY_PICTURES = 20
 EXAMPLES = 4
-Maps = dict[str, NDArray[np.float32]]
+MapsByName = dict[str, NDArray[np.float32]]
 Tell = Callable[[str, int, int], None]
 """Reports progress: the stage, the number of items done, and their total."""
 
@@ -57,7 +57,7 @@ def evaluate(
     Raises:
         SourceError: None of the pictures can be read.
     """
-    kept: list[tuple[FedPicture, Maps]] = []
+    kept: list[tuple[FedPicture, MapsByName]] = []
     for number, path in enumerate(request.pictures):
         tell("pictures", number, len(request.pictures))
         frame = read_picture(path)
@@ -78,14 +78,14 @@ def evaluate(
 
 def _judge(
     subject: Subject, request: EvaluationRequest, found: Evaluation, path: Path, frame: Image, number: int
-) -> tuple[FedPicture, Maps]:
+) -> tuple[FedPicture, MapsByName]:
     """Add all figures of one picture to the results."""
     seed = request.seed + number
     seen = subject.see(frame)
     chances = subject.probabilities([seen.tensor])[0]
     target = int(chances.argmax())
 
-    def ask(versions: list[perturbation.Tensor]) -> NDArray[np.float64]:
+    def ask(versions: list[Tensor]) -> NDArray[np.float64]:
         return subject.probabilities(versions)[:, target]
 
     maps = subject.maps(seen.tensor)
@@ -135,7 +135,7 @@ def _judge(
 
 
 def _other_class(
-    subject: Subject, seen: FedPicture, maps: Maps, target: int, classes: int, seed: int
+    subject: Subject, seen: FedPicture, maps: MapsByName, target: int, classes: int, seed: int
 ) -> dict[str, float]:
     """The rank correlation of each class map with that of a random class."""
     if not subject.class_words or classes < 2:
@@ -146,7 +146,11 @@ def _other_class(
 
 
 def _sanity(
-    subject: Subject, found: Evaluation, kept: Sequence[tuple[FedPicture, Maps]], folder: Path, tell: Tell
+    subject: Subject,
+    found: Evaluation,
+    kept: Sequence[tuple[FedPicture, MapsByName]],
+    folder: Path,
+    tell: Tell,
 ) -> None:
     """Compare the maps of the file with those of copies with shuffled weights."""
     if len(kept) > 1:

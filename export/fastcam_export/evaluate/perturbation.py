@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from .baselines import Tensor
 from .controls import unit
 from .masks import top
 
 LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of the pixels, in the order of the map, at which the network is run."""
 
-Tensor = NDArray[np.float32]
 Ask = Callable[[list[Tensor]], NDArray[np.float64]]
 """The probability of the class in question for each of the tensors."""
 

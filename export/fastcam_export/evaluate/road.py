@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from .baselines import Tensor
 from .masks import top
 from .perturbation import Ask
 
@@ -26,8 +27,6 @@ _SMALLEST = 16
 _STEPS = 20
 _ENOUGH = 1e-20
 """Squared residuals below this are rounding error."""
-
-Tensor = NDArray[np.float32]
 
 
 def impute(tensor: Tensor, missing: NDArray[np.bool_], steps: int = _STEPS) -> Tensor:

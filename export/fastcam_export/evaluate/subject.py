@@ -15,12 +15,12 @@ from fastcam_runtime.model.grafted import Model
 from fastcam_runtime.preprocess import Preprocessor
 from numpy.typing import NDArray
 
+from .baselines import Tensor
+
 JUDGED = ("saliency_map", "cam", "fastcam")
 """The outputs to evaluate: those that should show what the network needs, by name in `contract.OUTPUTS`."""
 _FREE_BATCH = 16
 """Batch size for networks with a free batch: larger ones only take more memory."""
-
-Tensor = NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ import onnx_ir as ir
 
 from ..authoring.ops import Ops, Step, last_first, make_function
 
-Size = tuple[int | None, int | None]
+FreeSize = tuple[int | None, int | None]
 """Height and width, None where they are free."""
 
 
-def is_static(*sizes: Size) -> bool:
+def is_static(*sizes: FreeSize) -> bool:
     """Whether all heights and widths are known."""
     return all(length is not None for size in sizes for length in size)
 
@@ -71,7 +71,7 @@ def dense_matrix(length: int, size: int) -> np.ndarray:
     return weights
 
 
-def map_positions(sizes: Sequence[Size], size: Size) -> dict[str, np.ndarray]:
+def map_positions(sizes: Sequence[FreeSize], size: FreeSize) -> dict[str, np.ndarray]:
     """Constants to interpolate K maps to one size: `lengths` [K,2], `rows` [K,2,H], `columns` [K,2,W]."""
 
     def axis(lengths: Sequence[int | None], target: int | None) -> np.ndarray:
@@ -115,7 +115,7 @@ def _product(op: Ops, m: ir.Value, rows: ir.Value, columns: ir.Value) -> ir.Valu
     return op.MatMul(op.Transpose(rows, perm=[1, 0]), op.MatMul(m, columns))
 
 
-def upsample(*, opset: int, size_from: Size, size_to: Size) -> Step:
+def upsample(*, opset: int, size_from: FreeSize, size_to: FreeSize) -> Step:
     """The step from a map M, float32 [N,h,w], to the same map at another size, [N,H,W].
 
     If any size is free, the step has a second data input, `size`: int64 [2], H and W.

@@ -14,12 +14,12 @@ import onnx_ir as ir
 
 from ..authoring.ops import Ops, Step, last_first, make_function
 from .bands import Bands
-from .bilinear import Size, free_matrices, hat, is_static, map_positions
+from .bilinear import FreeSize, free_matrices, hat, is_static, map_positions
 
 _DOC = "Weighted mean of the maps, each interpolated bilinearly to one size."
 
 
-def combine(*, opset: int, sizes: Sequence[Size], size: Size, weights: Sequence[float]) -> Step:
+def combine(*, opset: int, sizes: Sequence[FreeSize], size: FreeSize, weights: Sequence[float]) -> Step:
     """The step from K maps, float32 [N,h,w] each, to Σ weight·map / Σ weight at one size, [N,H,W].
 
     If any size is free (None), the step has one more data input after the maps, `size`: int64 [2], H and W.

@@ -13,7 +13,7 @@ import onnx_ir as ir
 from fastcam_runtime.draw.legend import LOVI_FIRST_HUE
 
 from ..authoring.ops import Ops, Step, last_first, make_function
-from .bilinear import Size, interpolate, interpolate_free, is_static, map_positions
+from .bilinear import FreeSize, interpolate, interpolate_free, is_static, map_positions
 
 TINY = 1e-30
 """Lower bound of the divisors, for pixels that are 0 at all scales; these are black."""
@@ -24,7 +24,7 @@ VIOLET = LOVI_FIRST_HUE / 60
 _DOC = "Layer-ordered visualisation: hue = which scales, saturation = how few, value = how strong."
 
 
-def lovi(*, opset: int, sizes: Sequence[Size], size: Size) -> Step:
+def lovi(*, opset: int, sizes: Sequence[FreeSize], size: FreeSize) -> Step:
     """The step from K normalised maps, float32 [N,h,w] each, to an RGB picture, uint8 [N,H,W,3].
 
     The maps are ordered shallow to deep. A pixel that is 0 at all scales is black. With a single scale the

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from fastcam_runtime import Explainer
 from fastcam_runtime.contract import MAP
-from fastcam_runtime.image import Image
+from fastcam_runtime.image import Array, Image
 from fastcam_runtime.measure import paired as bench
 from fastcam_runtime.text import format_table
 
-from ..tune.fidelity import Array, Fidelity
+from ..tune.fidelity import Fidelity
 
 KINDS = ("float32", "int8")
 WITH_MAPS = " with maps"

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+from fastcam_runtime.image import Array
 
 from ..evaluate.agreement import rank_correlation
-
-Array = npt.NDArray[np.floating]
 
 TOP = 0.1
 """The share of all pixels that counts as the most salient ones."""

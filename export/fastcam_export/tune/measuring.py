@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from fastcam_runtime import Explainer, native
 from fastcam_runtime.contract import MAP, Metadata
-from fastcam_runtime.image import Image
+from fastcam_runtime.image import Array, Image
 from fastcam_runtime.measure import paired as bench
 from fastcam_runtime.measure import system
 from fastcam_runtime.measure.conditions import conditions
@@ -26,7 +26,7 @@ from ..choices import COMPILED
 from ..options import Options
 from ..save.interruption import temporary_folder
 from .budget import Budget
-from .fidelity import Array, Fidelity
+from .fidelity import Fidelity
 from .forms import FUNCTIONS, Form
 
 Measure = Callable[[Sequence[bench.Variant], int, Callable[[int], None]], None]

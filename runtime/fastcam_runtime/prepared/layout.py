@@ -40,10 +40,10 @@ LANES = 8
 """With the channels last, the kernel reads vectors of so many channels."""
 TO_NCHW = [0, 3, 1, 2]
 
-Parts = list[bytes | memoryview]
+Pieces = list[bytes | memoryview]
 
 
-def read_in_place(model: mmap.mmap | bytes, block: int, metadata: Metadata, folder: Path) -> Parts | None:
+def read_in_place(model: mmap.mmap | bytes, block: int, metadata: Metadata, folder: Path) -> Pieces | None:
     """The bytes of the same model, with kernels that read activations as they are stored.
 
     The network's own nodes come first, then those of the branch, all with the prefix in their names. Unused
@@ -62,7 +62,7 @@ def read_in_place(model: mmap.mmap | bytes, block: int, metadata: Metadata, fold
         ModelError: These are not the bytes of an ONNX model.
         OSError: A file of weights cannot be read.
     """
-    parts: Parts = []
+    parts: Pieces = []
     graphs = 0
     for field in fields(memoryview(model)):
         if field.number == MODEL_GRAPH and field.wire == BYTES:
@@ -81,7 +81,7 @@ def read_in_place(model: mmap.mmap | bytes, block: int, metadata: Metadata, fold
     return parts
 
 
-def _rewrite_graph(graph: memoryview, block: int, maps: Collection[str], folder: Path) -> Parts | None:
+def _rewrite_graph(graph: memoryview, block: int, maps: Collection[str], folder: Path) -> Pieces | None:
     every = list(fields(graph))
     nodes = [Node.read(field.value) for field in every if field.number == GRAPH_NODE]
     changed = {**_read_blocks(nodes, block), **_read_channels_last(nodes, _lengths(every))}
@@ -90,7 +90,7 @@ def _rewrite_graph(graph: memoryview, block: int, maps: Collection[str], folder:
     outputs = [text_of(field.value, VALUE_NAME) for field in every if field.number == GRAPH_OUTPUT]
     arranged = _arrange([changed.get(i, node) for i, node in enumerate(nodes)], outputs, maps)
     read = set(outputs).union(*(node.reads for node in arranged))
-    parts: Parts = []
+    parts: Pieces = []
     for node in arranged:
         parts += [field_header(GRAPH_NODE, len(node.data)), node.data]
     for field in every:

@@ -9,17 +9,17 @@ import onnx_ir as ir
 from ...analysis.operators import facts
 from ..site import Site
 
-Rule = Callable[[Site], ir.Value]
+GradientRule = Callable[[Site], ir.Value]
 ANY = -1
 
-RULES: dict[str, tuple[Rule, int]] = {}
+RULES: dict[str, tuple[GradientRule, int]] = {}
 """The rule of each operator, and the number of inputs it covers."""
 
 
-def rule(*op_types: str, inputs: int = 1) -> Callable[[Rule], Rule]:
+def rule(*op_types: str, inputs: int = 1) -> Callable[[GradientRule], GradientRule]:
     """Add the decorated function to the table, for the first `inputs` inputs (or `ANY`)."""
 
-    def enter(function: Rule) -> Rule:
+    def enter(function: GradientRule) -> GradientRule:
         for op_type in op_types:
             RULES[op_type] = (function, inputs)
         return function
