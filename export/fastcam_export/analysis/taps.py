@@ -180,12 +180,12 @@ def _tap(candidate: TapCandidate, why: str, rejected: tuple[str, ...] = ()) -> T
     return Tap(candidate.value, layout, shape, candidate.operator, nonnegative, bound, why, rejected)
 
 
-def _rejections(group: list[TapCandidate], chosen: TapCandidate, most: int = 3) -> tuple[str, ...]:
+def _rejections(group: list[TapCandidate], chosen: TapCandidate) -> tuple[str, ...]:
     """The nearest activated neighbours, each with the reason against it."""
     others = [c for c in group if c is not chosen and (c.kind >= Kind.SIGNED or c.pooled)]
     here = group.index(chosen)
     others.sort(key=lambda c: abs(group.index(c) - here))
-    return tuple(f"{c.name} ({c.operator}): {_objection(c, chosen)}" for c in others[:most])
+    return tuple(f"{c.name} ({c.operator}): {_objection(c, chosen)}" for c in others[:3])
 
 
 def _objection(candidate: TapCandidate, chosen: TapCandidate) -> str:

@@ -13,7 +13,6 @@ BLUR_SIGMA = 1 / 20
 
 Tensor = NDArray[np.float32]
 """One picture or several, [N,]C×H×W in the network's own values."""
-"""A picture, C×H×W in the network's own values, or several of them."""
 
 
 def blurred(tensor: Tensor) -> Tensor:

@@ -43,11 +43,11 @@ def spearman(a: Array, b: Array) -> float:
     return 1.0 if np.ptp(a) == np.ptp(b) == 0 else rank_correlation(a, b)
 
 
-def top_overlap(a: Array, b: Array, share: float = TOP) -> float:
+def top_overlap(a: Array, b: Array) -> float:
     """The share of the most salient pixels of `a` that are also among the most salient of `b`, 0…1.
 
-    Both masks hold exactly `share` of the pixels (at least one); ties go to the first pixels.
+    Both masks hold exactly `TOP` of the pixels (at least one); ties go to the first pixels.
     """
-    count = max(1, round(share * a.size))
+    count = max(1, round(TOP * a.size))
     first, second = (np.argsort(-values.ravel(), kind="stable")[:count] for values in (a, b))
     return np.intersect1d(first, second, assume_unique=True).size / count

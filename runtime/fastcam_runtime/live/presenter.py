@@ -139,7 +139,7 @@ class Presenter:
         if self._on_screen is None:
             return
         if self._controls.take_snapshot_request():
-            save_snapshot(self._on_screen[0])
+            _save_snapshot(self._on_screen[0])
         if self._controls.take_keep_request() and self._evidence is not None:
             self._evidence.keep(*self._on_screen)
 
@@ -149,19 +149,14 @@ def _write(picture: Image, status: Status, sinks: Sequence[Sink]) -> None:
         sink.write(picture, status)
 
 
-def save_snapshot(picture: Image, folder: Path | None = None) -> Path | None:
-    """Save a picture as `fastcam-DATE-TIME.png` in `folder` (the current one by default).
-
-    If it cannot be saved, log a warning and return None: the loop continues.
-    """
+def _save_snapshot(picture: Image) -> None:
+    """Save a picture as `fastcam-DATE-TIME.png` in the current folder; if that fails, log a warning."""
     moment = time.time()
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(moment))
-    path = (folder or Path()) / f"fastcam-{stamp}-{int(moment % 1 * 1000):03d}.png"
     try:
-        path = Path.cwd() / path
+        path = Path.cwd() / f"fastcam-{stamp}-{int(moment % 1 * 1000):03d}.png"
         write_whole(path, cv2.imencode(".png", picture)[1].tobytes())
     except (FastcamError, OSError) as error:
         logger.warning("no snapshot: %s", error)
-        return None
-    logger.info("snapshot: %s", path)
-    return path
+    else:
+        logger.info("snapshot: %s", path)

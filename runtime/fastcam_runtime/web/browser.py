@@ -44,16 +44,13 @@ def find_browser() -> str:
     return path
 
 
-def measure_in_browser(
-    model: Path, rounds: int, threads: int | None = None, ort: Path | None = None
-) -> dict[str, Any]:
+def measure_in_browser(model: Path, rounds: int, threads: int | None = None) -> dict[str, Any]:
     """What the maps of a grafted file cost in WebAssembly, with the conditions of the measurement.
 
     Args:
         model: A grafted `.onnx` file; the plain network is pruned from it.
         rounds: Runs of each.
         threads: Threads of the network; 1 by default.
-        ort: The folder of onnxruntime-web; by default it is searched.
 
     Raises:
         FastcamError: There is no browser or no onnxruntime-web, or the page failed.
@@ -63,7 +60,7 @@ def measure_in_browser(
     browser = find_browser()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_site(model, folder / "site", find_ort_web(ort), webgpu=False, bench=True)
+        write_site(model, folder / "site", find_ort_web(), webgpu=False, bench=True)
         found = _open_page(browser, folder, rounds, threads or 1)
     if "error" in found:
         raise FastcamError(f"{model}: the browser failed: {found['error']}")
