@@ -97,9 +97,7 @@ class Remaining:
         pace = self._seconds_so_far / (60 * self._usual_so_far) if self._usual_so_far else 1.0
         here = 60 * self._minutes[part] * pace
         later = sum(60 * usual * pace for name, usual in self._minutes.items() if name != part)
-        left = (
-            max(here - seconds, 0.1 * seconds) + later
-        )  # a part that takes longer than usual goes on a while
+        left = max(here - seconds, 0.1 * seconds) + later  # a part may take longer than usual
         return (
             f"about {left / 60:.0f} min left" if left >= 90 else f"about {10 * round(left / 10):.0f} s left"
         )

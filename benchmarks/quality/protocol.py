@@ -49,7 +49,7 @@ SEEDS = (0, 1)
 
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 KEPT_IN_LAYER = {"KAR": 0.025, "ROAR": 0.1}
-"""KAR: this share of the most salient pixels goes on; ROAR: this share of the least salient."""
+"""KAR: this share of the most salient pixels is kept; ROAR: this share of the least salient."""
 
 RANDOM = "random"
 LAYER_METHODS = (

@@ -71,7 +71,7 @@ class Fit:
 def candidates(channels: int) -> Iterator[KnownPreprocess]:
     """The candidates, the usual ones first."""
     if channels not in (1, 3):
-        raise GraftError(f"check knows how gray and colour pictures are fed, not {channels} channels")
+        raise GraftError(f"check supports gray and colour pictures, not {channels} channels")
     presets = {**PREPROCESS, "mean only": _MEANS}
     for resize in RESIZES:
         for name, preset in presets.items():

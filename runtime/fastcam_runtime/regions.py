@@ -113,7 +113,7 @@ def _seen(saliency: Array, geometry: Geometry | None) -> tuple[Array, Geometry]:
 
 
 def _region(mask: Array, box: Rect, share: float, geometry: Geometry) -> Region:
-    """A component of the map's pixels, brought to the pixels of the frame."""
+    """A component of the map's pixels, mapped to the pixels of the frame."""
     seen, placed = geometry.seen, geometry.placed
     x, y = seen.width / placed.width, seen.height / placed.height
     left, right = (round(seen.x + edge * x) for edge in (box.x, box.x + box.width))

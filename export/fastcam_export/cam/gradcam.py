@@ -75,7 +75,7 @@ def alpha_relu(op: Ops, g: ir.Value, total: ir.Value, offset: ir.Value | None, k
 
 
 def weighted_sum(op: Ops, a: ir.Value, weights: ir.Value, known: Features) -> ir.Value:
-    """relu(Σₖ wₖAₖ) of features [N,C,h,w] and weights [N,C], as [N,h,w]; N is 1 in either or the same."""
+    """relu(Σₖ wₖAₖ) of features [N,C,h,w] and weights [N,C], as [N,h,w]; one N may be 1."""
     total = op.Relu(op.MatMul(op.Unsqueeze(weights, [1]), op.Reshape(a, [0, 0, -1])))
     # The first dimension is that of the weights: one image may have weights for several classes.
     if known.size is None:

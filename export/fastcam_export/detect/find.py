@@ -226,5 +226,5 @@ def _check(network: Network, found: Recognised) -> None:
     if fits.mean() < 0.5:
         raise NoHeadError(
             f"{np.count_nonzero(~fits)} of the {len(best)} best boxes of '{head.boxes[0]}' are outside the "
-            f"picture or turned over, decoded as {head.decode} in {head.unit}"
+            f"picture or have a negative size, decoded as {head.decode} in {head.unit}"
         )

@@ -71,7 +71,7 @@ def score_grids(branch: Branch, source: ScoreTensors, wanted: ir.Value, *, one_p
 
 
 def _cells(op: Ops, head: Head, parts: Sequence[Part], scores: Sequence[ir.Value]) -> list[ir.Value]:
-    """The scores of the cells, [K,h·w] for each stride, or [K,Σh·w] if nothing is to be done for it."""
+    """The scores of the cells, [K,h·w] for each stride, or [K,Σh·w] of all if that is how they come."""
     if all(grid.per_cell == 1 for grid in head.grids):
         return list(scores)
     return [

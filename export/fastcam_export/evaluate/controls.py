@@ -27,7 +27,7 @@ def random(picture: Picture, seed: int) -> Map:
 def blobs(picture: Picture, seed: int) -> Map:
     """Random blobs: noise that is as smooth as a map of a network, and its maximum is anywhere alike.
 
-    The noise goes on at the opposite border. If borders reflected it, it would be strongest at them.
+    The noise wraps around at the borders. If it were reflected there, it would be strongest at them.
     """
     height, width = picture.shape[:2]
     sigma = BLOB_SIGMA * min(height, width)

@@ -81,7 +81,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def keep_results() -> None:
-    """Call it after KeyboardInterrupt, before results so far are printed: that may take its time.
+    """Call it after KeyboardInterrupt, before results so far are printed, which may take long.
 
     Another signal, a moment later, ends the process at once.
     """

@@ -54,12 +54,12 @@ def cheaper_forms(shapes: Sequence[tuple[int, ...]], kernels: bool) -> list[Form
     by_size = sorted(range(len(shapes)), key=lambda k: -values[k])
     large = _large(values, by_size)
     parts = [share for word, share in SHARES.items() if not (kernels and word == "half")]
-    thinned = [dict.fromkeys(group, share) for group in (by_size[:1], large) for share in parts]
-    shortened = [
+    fewer_channels = [dict.fromkeys(group, share) for group in (by_size[:1], large) for share in parts]
+    fewer_scales = [
         dict.fromkeys(by_size[:count], 0.0) for count in range(1, min(MOST_LEFT_OUT, len(shapes) - 1) + 1)
     ]
     both = [{by_size[0]: 0.0, **dict.fromkeys(large[1:], share)} for share in parts]
-    changes = [*thinned, *shortened[:1], *(both if len(large) > 1 else []), *shortened[1:]]
+    changes = [*fewer_channels, *fewer_scales[:1], *(both if len(large) > 1 else []), *fewer_scales[1:]]
     forms: dict[tuple[int, ...], Form] = {}
     for change in changes:
         shares = tuple(change.get(k, 1.0) for k in range(len(shapes)))

@@ -139,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
     if args.every > 1:
         model.session([])
     if args.every > 1 and not model.can_be_cut:
-        logger.warning("%s: an ORT file cannot be cut, so --every saves nothing", args.model)
+        logger.warning("%s: an ORT file cannot be pruned, so --every saves no time", args.model)
     outputs = args.outputs or [_default_output()]
     tell_leftovers(outputs, kept.path)
     remove_unfinished(kept.path)

@@ -100,7 +100,7 @@ def first_only(act: Callable[[int], None]) -> Callable[[int, FrameType | None], 
 def faults_ended() -> Iterator[None]:
     """End the process with one line if a network divides the least integer by −1 in this block (SIGFPE).
 
-    The processor cannot go on, so a handler in Python never runs. But the system writes the number of the
+    The processor cannot continue, so a handler in Python never runs. But the system writes the number of the
     signal to a socket, and a thread waits there.
     """
     if threading.current_thread() is not threading.main_thread():

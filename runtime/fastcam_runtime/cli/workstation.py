@@ -15,7 +15,7 @@ _OF_EXPORT_EXTRA = ("onnx", "onnx_ir", "onnxscript")
 
 
 def import_commands() -> ModuleType:
-    """The module with the exporter's commands. Their options need no further package, their work does."""
+    """The module with the exporter's commands. Only running them needs further packages."""
     with importing():
         return importlib.import_module("fastcam_export.cli.main")
 

@@ -51,8 +51,8 @@ def find_candidates(head: Head, outputs: Mapping[str, Array], size: Size, least:
 def best_scores(head: Head, outputs: Mapping[str, Array], least: float) -> tuple[Array, Array, Array]:
     """The rows whose highest score is at least `least`, int64 [M]; these scores, float32 [M]; their classes.
 
-    Rows are left out as early as possible: by their objectness before their classes are looked at, and the
-    class itself is looked for in the rows that stay.
+    Rows are dropped early: first by their objectness, then by their highest score. The class is determined
+    only for the rows that remain.
 
     Raises:
         ModelError: As in `find_candidates`.

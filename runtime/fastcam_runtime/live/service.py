@@ -1,7 +1,7 @@
 """Tells systemd that the service is up, what it does, and that it is alive (`sd_notify`).
 
 systemd gives a service with `Type=notify` the path of a socket in NOTIFY_SOCKET; a name that begins with `@`
-is abstract. With `WatchdogSec` it expects a sign of life within WATCHDOG_USEC, and restarts the service
+is abstract. With `WatchdogSec` it expects a watchdog message within WATCHDOG_USEC, and restarts the service
 otherwise.
 """
 
@@ -24,8 +24,8 @@ _STATUS_SECONDS = 10.0
 class Service:
     """Sends messages to systemd from its own thread, until it is closed. Does nothing without systemd.
 
-    `READY=1` is sent with the first picture. A sign of life is sent only while the loop is not stuck, so that
-    systemd restarts a stuck loop. `stuck_seconds` returns how long the loop has been at the same step.
+    `READY=1` is sent with the first picture. A watchdog message is sent only while the loop is not stuck, so
+    that systemd restarts a stuck loop. `stuck_seconds` returns how long the loop has been at the same step.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Service:
 
 
 def _watchdog_seconds(environment: Mapping[str, str]) -> float:
-    """The time in which systemd expects a sign of life; 0 if it expects none of this process."""
+    """The time in which systemd expects a watchdog message; 0 if it expects none from this process."""
     if environment.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return 0.0
     microseconds = environment.get("WATCHDOG_USEC", "")

@@ -28,7 +28,7 @@ def place_of(model: Path, location: str) -> Path:
     if absolute or not any(real.is_relative_to(folder) for folder in folders):
         raise ModelError(
             f"{model} keeps weights in {shown(location)}, which is outside the model's folder; put the file "
-            "beside the model, and its bare name into the model"
+            "beside the model, and store only its name in the model"
         )
     return place
 

@@ -77,7 +77,7 @@ class JsonLines(Sink):
 
 
 def check_lines_path(path: Path) -> None:
-    """Refuse to append to a file that does not hold JSON lines by its name; a pipe or a device may be any.
+    """Refuse to append to a file whose suffix is not one of JSON lines; pipes and devices may have any name.
 
     Raises:
         SinkError: It is a folder, or a file of another kind.

@@ -112,7 +112,7 @@ class LiveSource(Source):
                 self._replace_stuck_reader()
             frame, self._newest = self._newest, None
         if self._failure is not None:
-            raise SourceError(f"{self.name}: cannot go on: {last_line(self._failure)}") from self._failure
+            raise SourceError(f"{self.name}: cannot continue: {last_line(self._failure)}") from self._failure
         return None if self._closed.is_set() else frame
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class LiveSource(Source):
         self._left_behind = [reader for reader in self._left_behind if reader.is_alive()]
         if len(self._left_behind) >= _MOST_HANGING:
             return
-        logger.warning("%s: no answer for %.0f s; opening it anew", self.name, seconds)
+        logger.warning("%s: no answer for %.0f s; reopening it", self.name, seconds)
         self._reader.end()
         self._left_behind.append(self._reader)
         self._start_reader(None)

@@ -126,7 +126,7 @@ def test_failure_of_the_reader_thread_reaches_the_reader() -> None:
     camera = Scripted(1)
     camera.grab = lambda: np.zeros((0, 0, 3), np.uint8)  # type: ignore[method-assign]
     source = LiveSource("camera", lambda: camera, SourceOptions(size=(8, 8)))
-    with pytest.raises(SourceError, match="camera: cannot go on"):
+    with pytest.raises(SourceError, match="camera: cannot continue"):
         source.read()
     source.close()
 
@@ -139,7 +139,7 @@ def test_a_camera_that_hangs_is_opened_anew(caplog: pytest.LogCaptureFixture) ->
         again.step.release()
         assert source.read() is not None
         assert source.reconnects == 1
-        assert "camera: no answer for 0 s; opening it anew" in caplog.text
+        assert "camera: no answer for 0 s; reopening it" in caplog.text
         stuck.step.release()
         assert stuck.released.wait(20)
         assert source._newest is None
