@@ -35,6 +35,8 @@ class Page {
     this.answer = null;
     this.paused = false;
     this.busy = false;
+    /** The displayed picture is not of this source, view or class. */
+    this.stale = false;
     /** @type {"environment" | "user"} */
     this.facing = "environment";
     this.gpuTried = false;
@@ -61,35 +63,34 @@ class Page {
       const source = await open();
       this.source?.close();
       this.source = source;
+      this.answer = null;
     } catch (error) {
       return tell(/** @type {Error} */ (error).message);
     }
-    this.limits.reset();
-    this.setPaused(false);
     element("start").hidden = true;
     element("panel").hidden = element("actions").hidden = false;
-    element("pause").hidden = !this.source.live;
+    const { live } = this.source;
+    element("pause").hidden = !live;
+    this.stale = true;
+    this.setPaused(false);
     element("switch").hidden = !(this.source instanceof Camera && await Camera.several());
-    return this.loop();
   }
 
   showCamera() {
     return this.show(() => Camera.open(this.facing));
   }
 
-  /** Explain the newest frame repeatedly, until the page is paused, hidden or closed. */
+  /** Explain the newest frame repeatedly; a photo, or a paused picture, only if it is stale. */
   async loop() {
     if (this.busy) return;
     this.busy = true;
     try {
-      do {
-        const source = this.source;
-        if (!source || document.hidden) break;
-        const frame = await source.next();
-        if (!frame) break;
-        if (source !== this.source) frame.close();
-        else await this.explain(frame);
-      } while (this.source?.live && !this.paused);
+      for (;;) {
+        const { source } = this, frame = await this.nextFrame();
+        if (source !== this.source) frame?.close();
+        else if (frame) await this.explain(frame);
+        else break;
+      }
     } catch (error) {
       tell(/** @type {Error} */ (error).message);
     } finally {
@@ -98,12 +99,22 @@ class Page {
     }
   }
 
+  /** The picture to explain next; null if there is none for now. */
+  async nextFrame() {
+    const { source, answer } = this, moving = source?.live && !this.paused;
+    if (!source || document.hidden || !(moving || this.stale)) return null;
+    if (this.stale) this.limits.reset();
+    this.stale = false;
+    return source.live && !moving && answer ? createImageBitmap(answer.image) : source.next();
+  }
+
   /** @param {ImageBitmap} frame */
   async explain(frame) {
     const started = performance.now();
-    // The view may change before the answer is there, which has the map of this one.
-    const { view } = this, output = outputOf(view, this.loaded.outputs, this.chosen !== null);
+    // View and source may change before the answer is there, which has the map of these.
+    const { view, source } = this, output = outputOf(view, this.loaded.outputs, this.chosen !== null);
     const answer = await this.engine.explain(frame, this.chosen, [output]);
+    if (source !== this.source) return answer.image.close();
     this.answer?.image.close();
     this.answer = answer;
     const drawn = performance.now();
@@ -148,7 +159,6 @@ class Page {
   /** @param {string} view */
   setView(view) {
     this.view = view;
-    this.limits.reset();
     markView(view, this.loaded.metadata);
     this.again();
   }
@@ -156,7 +166,6 @@ class Page {
   /** @param {number | null} index */
   setClass(index) {
     this.chosen = index;
-    this.limits.reset();
     if (index !== null && !["cam", "fastcam", "nonclass"].includes(this.view)) {
       this.view = this.loaded.outputs.includes("saliency_fastcam") ? "fastcam" : "cam";
       markView(this.view, this.loaded.metadata);
@@ -164,10 +173,10 @@ class Page {
     this.again();
   }
 
-  /** Explain the displayed picture again if no new one comes: the source is not live, or paused. */
-  async again() {
-    if (!this.answer || (this.source?.live && !this.paused)) return;
-    await this.explain(await createImageBitmap(this.answer.image));
+  /** Explain the picture for another source, view or class. */
+  again() {
+    this.stale = true;
+    this.loop();
   }
 
   /** @param {boolean} paused */
@@ -175,16 +184,20 @@ class Page {
     this.paused = paused;
     element("held").hidden = !paused;
     element("pause").textContent = paused ? "Resume" : "Pause";
-    element("pause").setAttribute("aria-pressed", String(paused));
-    if (!paused) this.loop();
+    if (!paused) this.resume();
   }
 
-  /** Release the camera while the page is hidden, and open it again when it is visible. */
-  async visibilityChanged() {
+  /** Go on, with a new camera if the old one was closed. */
+  resume() {
+    if (this.source instanceof Camera && this.source.closed) this.showCamera();
+    else this.loop();
+  }
+
+  /** Release the camera while the page is hidden; resume when it is visible, unless it is paused. */
+  visibilityChanged() {
     if (document.hidden) {
       if (this.source instanceof Camera) this.source.close();
-    } else if (this.source instanceof Camera && !this.paused) await this.showCamera();
-    else if (!this.paused) this.loop();
+    } else if (!this.paused) this.resume();
   }
 
   /** The picture as a file. */
@@ -272,9 +285,9 @@ function connect(page) {
 }
 
 async function start() {
-  const refusal = whyNot();
-  if (refusal) return setText("status", refusal);
   try {
+    const refusal = whyNot();
+    if (refusal) return setText("status", refusal);
     // The worker starts while the list of files is read.
     const engine = new Engine("wasm");
     const site = await readSite();
@@ -284,11 +297,11 @@ async function start() {
     connect(new Page(site, engine, loaded));
     setText("status", whyNoCamera() || `${site.file} is ready.`);
     for (const id of ["camera", "photo", "clip"]) element(id).disabled = id === "camera" && whyNoCamera() !== "";
-    element("progress").hidden = true;
     document.body.dataset.ready = String(Math.round(performance.now()));
     keepEverything();
   } catch (error) {
     setText("status", loadError(error));
+  } finally {
     element("progress").hidden = true;
   }
 }

@@ -23,6 +23,8 @@ export function whyNoCamera() {
     : "Browsers allow camera access only on https pages. Open this page by https or on localhost, or take a photo instead.";
 }
 
+export const CAMERA_LOST = "The camera has stopped: it was unplugged, or another program uses it. Choose New picture to start it again.";
+
 /**
  * The explanation for a camera that did not start.
  * @param {unknown} error
@@ -43,7 +45,7 @@ export function cameraError(error) {
  */
 export function loadError(error) {
   const { message } = /** @type {Error} */ (error);
-  if (/out of memory|allocation|bad_alloc|RangeError|memory access/i.test(message)) {
+  if (/out of memory|allocat|bad_alloc|RangeError|memory access/i.test(message)) {
     return `The model is too large for this browser's memory: ${message}`;
   }
   if (/fetch|NetworkError|Load failed/i.test(message)) return "The site's files could not be loaded: no connection, and no copy from an earlier visit.";

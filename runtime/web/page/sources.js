@@ -1,6 +1,6 @@
 /** The sources of pictures: the camera, a photo, or the example clip. Each returns the newest frame as a bitmap. */
 
-import { cameraError, whyNoCamera } from "./refusals.js";
+import { CAMERA_LOST, cameraError, whyNoCamera } from "./refusals.js";
 
 /** Larger photos are resized to this size: more would not be visible, and costs memory. */
 const LONGEST_SIDE = 2048;
@@ -53,23 +53,30 @@ export class Camera {
     this.closed = false;
     /** Ends the wait for a frame. */
     this.wake = () => {};
+    this.tracks = /** @type {MediaStream} */ (video.srcObject).getTracks();
+    this.lost = false;
+    for (const track of this.tracks) track.addEventListener("ended", () => { this.lost = true; this.close(); });
   }
 
-  /** Wait for a new frame; null if the camera was closed meanwhile. */
+  /**
+   * Wait for a new frame; null if the camera was closed meanwhile.
+   * @throws {Error} The camera was taken away.
+   */
   async next() {
     await new Promise((resolve) => {
       this.wake = () => resolve(undefined);
-      if ("requestVideoFrameCallback" in this.video) this.video.requestVideoFrameCallback(resolve);
+      if (this.closed) resolve(undefined);
+      else if ("requestVideoFrameCallback" in this.video) this.video.requestVideoFrameCallback(resolve);
       else requestAnimationFrame(resolve);
     });
+    if (this.lost) throw new Error(CAMERA_LOST);
     return this.closed ? null : createImageBitmap(this.video);
   }
 
   close() {
     this.closed = true;
     this.wake();
-    const stream = /** @type {MediaStream | null} */ (this.video.srcObject);
-    stream?.getTracks().forEach((track) => track.stop());
+    this.tracks.forEach((track) => track.stop());
     this.video.srcObject = null;
   }
 }
@@ -126,10 +133,12 @@ export class Clip {
     const canvas = new OffscreenCanvas(480, 360);
     this.context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d"));
     this.started = performance.now();
+    this.closed = false;
   }
 
   async next() {
     await new Promise(requestAnimationFrame);
+    if (this.closed) return null;
     const seconds = (performance.now() - this.started) / 1000;
     const photo = this.photos[Math.floor(seconds / 5) % this.photos.length];
     const { width, height } = this.context.canvas;
@@ -141,6 +150,7 @@ export class Clip {
   }
 
   close() {
+    this.closed = true;
     this.photos.forEach((photo) => photo.close());
   }
 }

@@ -18,7 +18,7 @@ from support.sites import FAKE_CAMERA, GRANTED, wait_ready
 pytestmark = pytest.mark.browser
 
 ANSWER = "document.getElementById('picture').answer"
-PATIENCE = 180.0
+PATIENCE = 20.0
 
 FRAME_AND_MAP = """(() => {
   const { image, maps } = document.getElementById("picture").answer;
@@ -42,6 +42,30 @@ PIXELS = """(() => {
   for (let i = 0; i < data.length; i += 4) all += String.fromCharCode(data[i], data[i + 1], data[i + 2]);
   return { width: canvas.width, height: canvas.height, data: btoa(all) };
 })()"""
+
+DROP_BLUE = """(async () => {
+  const canvas = new OffscreenCanvas(300, 200), context = canvas.getContext("2d");
+  context.fillStyle = "rgb(0, 0, 255)";
+  context.fillRect(0, 0, 300, 200);
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([await canvas.convertToBlob()], "blue.png", { type: "image/png" }));
+  document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true }));
+})()"""
+
+HIDDEN = """Object.defineProperty(document, "hidden", {{ get: () => {}, configurable: true }});
+document.dispatchEvent(new Event("visibilitychange"))"""
+
+KEEP_TRACKS = """{
+  globalThis.tracks = [];
+  const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+  navigator.mediaDevices.getUserMedia = async (wish) => {
+    const stream = await ask(wish);
+    tracks.push(...stream.getTracks());
+    return stream;
+  };
+}"""
+
+STATES = "tracks.map((track) => track.readyState)"
 
 
 def click(tab: Tab, name: str) -> None:
@@ -166,14 +190,7 @@ def test_denied_camera_is_explained_and_a_photo_still_works(
     click(tab, "#camera")
     tab.wait("!document.getElementById('error').hidden")
     assert text(tab, "error").startswith("Camera access was denied.")
-    tab.evaluate("""(async () => {
-        const canvas = new OffscreenCanvas(300, 200), context = canvas.getContext("2d");
-        context.fillStyle = "rgb(0, 0, 255)";
-        context.fillRect(0, 0, 300, 200);
-        const transfer = new DataTransfer();
-        transfer.items.add(new File([await canvas.convertToBlob()], "blue.png", { type: "image/png" }));
-        document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true }));
-    })()""")
+    tab.evaluate(DROP_BLUE)
     tab.wait(ANSWER, PATIENCE)
     assert text(tab, "label") == "blue"
     assert tab.evaluate("document.getElementById('pause').hidden") is True
@@ -204,31 +221,59 @@ def test_browser_without_simd_is_told_so(
     )
 
 
-def test_hidden_page_gives_the_camera_back_and_takes_it_again(
-    tiny_site: Path, cat_clip: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
-) -> None:
-    browser = browse(FAKE_CAMERA, GRANTED, f"--use-file-for-fake-video-capture={cat_clip}")
-    tab = browser.open(f"http://127.0.0.1:{serve(tiny_site).port}/")
+@pytest.fixture
+def camera_tab(
+    tiny_site: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
+) -> Tab:
+    """The page with one of two cameras running; `tracks` has what it opened."""
+    tab = browse(f"{FAKE_CAMERA}=device-count=2", GRANTED).open(f"http://127.0.0.1:{serve(tiny_site).port}/")
     wait_ready(tab)
-    tab.evaluate("""{
-        globalThis.tracks = [];
-        const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
-        navigator.mediaDevices.getUserMedia = async (wish) => {
-            const stream = await ask(wish);
-            tracks.push(...stream.getTracks());
-            return stream;
-        };
-    }""")
+    tab.evaluate(KEEP_TRACKS)
     click(tab, "#camera")
     tab.wait(ANSWER, PATIENCE)
-    hide = "Object.defineProperty(document, 'hidden', {{ get: () => {}, configurable: true }});"
-    tell = "document.dispatchEvent(new Event('visibilitychange'))"
-    tab.evaluate(f"{hide.format('true')}{tell}")
-    assert tab.evaluate("tracks.map((track) => track.readyState)") == ["ended"]
-    tab.evaluate(f"{ANSWER}.seen = true")
-    tab.evaluate(f"{hide.format('false')}{tell}")
-    tab.wait(f"!{ANSWER}.seen", PATIENCE)
-    assert tab.evaluate("tracks.map((track) => track.readyState)") == ["ended", "live"]
+    return tab
+
+
+def test_hidden_page_gives_the_camera_back_and_takes_it_again(camera_tab: Tab) -> None:
+    camera_tab.evaluate(HIDDEN.format("true"))
+    assert camera_tab.evaluate(STATES) == ["ended"]
+    again(camera_tab, HIDDEN.format("false"))
+    assert camera_tab.evaluate(STATES) == ["ended", "live"]
+
+
+def test_camera_goes_on_after_a_pause_in_which_the_page_was_hidden(camera_tab: Tab) -> None:
+    click(camera_tab, "#pause")
+    camera_tab.evaluate(HIDDEN.format("true"))
+    camera_tab.evaluate(HIDDEN.format("false"))
+    assert camera_tab.evaluate(STATES) == ["ended"]
+    again(camera_tab, "document.getElementById('pause').click()")
+    assert camera_tab.evaluate(STATES) == ["ended", "live"]
+
+
+def test_photo_is_shown_although_the_camera_runs(camera_tab: Tab) -> None:
+    camera_tab.evaluate(DROP_BLUE)
+    camera_tab.wait(f"{ANSWER}.image.width === 300", PATIENCE)
+    assert text(camera_tab, "label") == "blue"
+    assert camera_tab.evaluate(STATES) == ["ended"]
+    assert camera_tab.evaluate("document.querySelector('[data-figure=fps]')") is None
+    # The contrast is that of the photo alone.
+    limits = camera_tab.evaluate("document.getElementById('picture').getContext('2d').getImageData(9, 9, 1, 1).data[2]")
+    assert limits == 255
+
+
+def test_other_camera_goes_on_at_once(camera_tab: Tab) -> None:
+    camera_tab.wait("!document.getElementById('switch').hidden")
+    for count in (2, 3):
+        again(camera_tab, "document.getElementById('switch').click()")
+        camera_tab.wait(f"tracks.length === {count}", PATIENCE)
+        again(camera_tab, "0")
+        assert camera_tab.evaluate(STATES) == ["ended"] * (count - 1) + ["live"]
+
+
+def test_lost_camera_is_told(camera_tab: Tab) -> None:
+    camera_tab.evaluate("tracks[0].dispatchEvent(new Event('ended'))")
+    camera_tab.wait("!document.getElementById('error').hidden")
+    assert text(camera_tab, "error").startswith("The camera has stopped")
 
 
 @pytest.mark.slow
