@@ -19,6 +19,8 @@ export class Engine {
     this.count = 0;
     /** @type {Map<number, {resolve: (answer: any) => void, reject: (error: Error) => void}>} */
     this.waiting = new Map();
+    /** @type {Error | null} */
+    this.failure = null;
     this.onProgress = (/** @type {number} */ _share) => {};
     this.worker.addEventListener("message", ({ data }) => this.receive(data));
     this.worker.addEventListener("error", (event) => this.fail(new Error(event.message || "the worker did not start")));
@@ -66,6 +68,7 @@ export class Engine {
    * @returns {Promise<any>}
    */
   ask(message, transfer = []) {
+    if (this.failure) return Promise.reject(this.failure);
     const id = ++this.count;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
@@ -84,6 +87,7 @@ export class Engine {
 
   /** @param {Error} error */
   fail(error) {
+    this.failure = error;
     for (const { reject } of this.waiting.values()) reject(error);
     this.waiting.clear();
   }
