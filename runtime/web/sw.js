@@ -2,11 +2,12 @@
  * The service worker: it serves the site from its cache, offline after the first visit, with the headers that threads
  * need and that many static servers do not send.
  *
- * It is registered as `sw.js?VERSION`; each version of the site has its own cache, `fastcam-VERSION`.
+ * It is registered as `sw.js?VERSION`; each version of the site has its own cache, `fastcam-FOLDER:VERSION`.
  */
 
-const NAME = `fastcam-${location.search.slice(1)}`;
+const OURS = `fastcam-${new URL("./", location.href).pathname}:`, NAME = OURS + location.search.slice(1);
 const SITE = "site.json";
+const PATIENCE_MS = 3000;
 
 self.addEventListener("install", (event) => {
   event.waitUntil(install());
@@ -25,7 +26,7 @@ self.addEventListener("fetch", (event) => {
 
 /** The page sends this message after the network has started, so that caching does not slow down the first visit. */
 self.addEventListener("message", (event) => {
-  if (event.data === "keep everything") event.waitUntil(keepAll().then((count) => event.source?.postMessage({ kept: count })));
+  if (event.data === "keep everything") event.waitUntil(keepClip());
 });
 
 async function install() {
@@ -37,36 +38,16 @@ async function install() {
 
 async function activate() {
   for (const name of await caches.keys()) {
-    if (name.startsWith("fastcam-") && name !== NAME) await caches.delete(name);
+    if (name.startsWith(OURS) && name !== NAME) await caches.delete(name);
   }
   await self.clients.claim();
 }
 
-/** Every file that the page can need. Those that were fetched compressed are kept unpacked: the next start is quicker. */
-async function keepAll() {
+/** The page itself keeps the large files. */
+async function keepClip() {
   const cache = await caches.open(NAME);
-  const { offline, packed } = await (await cache.match(SITE)).json();
-  for (const file of offline) {
-    if (await cache.match(file)) continue;
-    if (packed.includes(file)) await keepUnpacked(cache, file);
-    else await cache.put(file, isolated(await get(file)));
-  }
-  return offline.length;
-}
-
-/**
- * @param {Cache} cache
- * @param {string} file
- */
-async function keepUnpacked(cache, file) {
-  const name = `${file}.gz`, bytes = await (await cache.match(name) ?? await get(name)).arrayBuffer();
-  const [first, second] = new Uint8Array(bytes, 0, 2);
-  const body = new Blob([bytes]).stream();
-  // Some servers send such a file unpacked.
-  const plain = first === 0x1f && second === 0x8b ? body.pipeThrough(new DecompressionStream("gzip")) : body;
-  const type = file.endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
-  await cache.put(file, new Response(plain, { headers: { "Content-Type": type } }));
-  await cache.delete(name);
+  const { clip } = await (await cache.match(SITE)).json();
+  for (const file of clip) if (!await cache.match(file)) await cache.put(file, isolated(await get(file)));
 }
 
 /**
@@ -82,19 +63,27 @@ async function get(file, options) {
 async function answer(event, url) {
   const { request } = event;
   const cache = await caches.open(NAME);
-  // Always from the server: it may have a newer site.
-  if (url.pathname.endsWith(`/${SITE}`)) {
-    return fetch(request).catch(async () => (await cache.match(SITE)) ?? Response.error());
-  }
+  if (url.pathname.endsWith(`/${SITE}`)) return newest(request, await cache.match(SITE));
   const key = url.pathname.endsWith("/") ? "index.html" : request;
   const kept = await cache.match(key, { ignoreSearch: true });
   // As it was kept: browsers keep the compiled code of a script or a WebAssembly file beside it.
   if (kept) return kept;
   const found = await fetch(request);
-  if (found.status !== 200) return found;
+  if (found.status !== 200 || url.pathname.endsWith(".gz")) return found;
   // Not awaited: the page reads the response meanwhile.
   event.waitUntil(cache.put(request, isolated(found.clone())));
   return isolated(found);
+}
+
+/**
+ * From the server, which may have a newer site, unless it does not answer soon: the phone may be in another network.
+ * @param {Request} request
+ * @param {Response | undefined} kept
+ */
+async function newest(request, kept) {
+  if (!kept) return fetch(request);
+  const signal = AbortSignal.timeout?.(PATIENCE_MS);
+  return fetch(request, { signal }).then((found) => (found.ok ? found : kept), () => kept);
 }
 
 /** @param {Response} found */

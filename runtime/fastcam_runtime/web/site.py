@@ -129,8 +129,6 @@ def _fill(folder: Path, model: Path, ort: Path, *, webgpu: bool, bench: bool) ->
         "model": MODEL,
         "file": model.name,
         "shell": shell,
-        "offline": [*shell, *clip, *binaries, MODEL],
-        "packed": [*binaries, MODEL],
         "clip": clip,
         "webgpu": webgpu,
     }

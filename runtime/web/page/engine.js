@@ -30,8 +30,10 @@ export class Engine {
    * @param {import("./site.js").Site} site
    * @returns {Promise<Loaded>}
    */
-  load({ model, version }) {
-    return this.ask({ command: "load", model, version, backend: this.backend, threads: this.threads });
+  async load({ model, version }) {
+    const { serviceWorker } = navigator, { backend, threads } = this, controlled = Boolean(serviceWorker?.controller);
+    const cache = await serviceWorker?.getRegistration() ? `fastcam-${new URL("./", location.href).pathname}:${version}` : "";
+    return this.ask({ command: "load", model, cache, controlled, backend, threads });
   }
 
   /**

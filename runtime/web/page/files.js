@@ -1,14 +1,31 @@
-/** Files of the site: fetched compressed even if the server does not support that, with progress. */
+/** The large files of the site: fetched compressed even if the server does not support that, and kept unpacked. */
 
 const GZIP = [0x1f, 0x8b];
+
+/**
+ * A file from the cache, else from the server; then it is kept.
+ * @param {Cache | null} cache
+ * @param {URL} url
+ * @param {(done: number, all: number) => void} progress
+ * @returns {Promise<Response>}
+ */
+export async function openFile(cache, url, progress) {
+  const kept = await cache?.match(url);
+  if (kept) return kept;
+  const bytes = await fetchFile(url, progress);
+  const type = url.pathname.endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
+  const answer = () => new Response(bytes, { headers: { "Content-Type": type } });
+  // If there is no room for it, later visits fetch it again.
+  await cache?.put(url, answer()).catch(() => {});
+  return answer();
+}
 
 /**
  * The bytes of a file that is on the server plain and as `.gz`.
  * @param {URL} url
  * @param {(done: number, all: number) => void} progress
- * @returns {Promise<Uint8Array<ArrayBuffer>>}
  */
-export async function fetchFile(url, progress = () => {}) {
+async function fetchFile(url, progress) {
   const packed = new URL(url);
   packed.pathname += ".gz";
   const bytes = await receive(await get(packed), progress);
@@ -16,17 +33,6 @@ export async function fetchFile(url, progress = () => {}) {
   if (bytes[0] !== GZIP[0] || bytes[1] !== GZIP[1]) return bytes;
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
-/**
- * A file that the service worker keeps for offline use; null if there is none yet.
- * @param {string} version The site's.
- * @param {URL} url
- * @returns {Promise<Response | null>}
- */
-export async function keptFile(version, url) {
-  // There are no caches without https.
-  return await globalThis.caches?.match(url, { cacheName: `fastcam-${version}` }) ?? null;
 }
 
 /** @param {URL} url */

@@ -2,10 +2,8 @@
 
 /**
  * @typedef {{
- *   version: string, model: string, file: string, shell: string[], offline: string[], packed: string[], clip: string[],
- *   webgpu: boolean,
- * }} Site The content of site.json, which `fastcam web` writes. `file`: the model's original name; `packed`: files that the
- *   page fetches as `.gz`.
+ *   version: string, model: string, file: string, shell: string[], clip: string[], webgpu: boolean,
+ * }} Site The content of site.json, which `fastcam web` writes. `file`: the model's original name.
  */
 
 const RELOADED = "fastcam-reloaded";
@@ -25,9 +23,11 @@ export async function readSite() {
  */
 export async function startServiceWorker(version) {
   const { serviceWorker } = navigator;
-  if (!serviceWorker) return;
+  const script = `sw.js?${version}`;
+  // Registering it again would wait for a server that may not answer.
+  if (!serviceWorker || serviceWorker.controller?.scriptURL.endsWith(script)) return;
   try {
-    await serviceWorker.register(`sw.js?${version}`);
+    await serviceWorker.register(script);
   } catch {
     return;
   }

@@ -4,7 +4,7 @@ import { Explainer } from "../explainer.js";
 import { PixelReader } from "../image/pixels.js";
 import { cut } from "../model/cut.js";
 import { isSaliencyOutput, summarize } from "../model/onnx.js";
-import { fetchFile, keptFile } from "./files.js";
+import { openFile } from "./files.js";
 import { interleave } from "./measure.js";
 
 const RUNTIMES = {
@@ -43,7 +43,10 @@ async function handle(data) {
   }
 }
 
-/** @param {{model: string, version: string, backend: "wasm" | "webgpu", threads: number}} message */
+/**
+ * @param {{model: string, cache: string, controlled: boolean, backend: "wasm" | "webgpu", threads: number}} message
+ *   `cache`: where files are kept, empty for nowhere; `controlled`: whether a service worker answers from there.
+ */
 async function load(message) {
   const { script, binary } = RUNTIMES[message.backend];
   const done = { model: 0, wasm: 0 }, sizes = { model: 0, wasm: 0 };
@@ -54,15 +57,14 @@ async function load(message) {
   };
   const started = performance.now();
   const [network, wasm] = [new URL(`../${message.model}`, import.meta.url), new URL(`${binary}.wasm`, ORT)];
+  const cache = message.cache ? await caches.open(message.cache) : null;
   const [runtime, bytes, code] = await Promise.all([
     import(new URL(script, ORT).href),
-    keptFile(message.version, network).then(
-      async (kept) => kept ? new Uint8Array(await kept.arrayBuffer()) : fetchFile(network, report("model")),
-    ),
-    // onnxruntime itself fetches the kept file: the browser then has its compiled code too.
-    keptFile(message.version, wasm).then((kept) => kept ? undefined : fetchFile(wasm, report("wasm"))),
+    openFile(cache, network, report("model")).then((file) => file.arrayBuffer()),
+    // If onnxruntime itself fetches the kept file, the browser keeps its compiled code too.
+    openFile(cache, wasm, report("wasm")).then((file) => (message.controlled ? undefined : file.arrayBuffer())),
   ]);
-  [ort, model] = [runtime, bytes];
+  [ort, model] = [runtime, new Uint8Array(bytes)];
   const fetched = performance.now();
   ort.env.wasm.wasmPaths = ORT.href;
   ort.env.wasm.wasmBinary = code;

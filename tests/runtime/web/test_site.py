@@ -42,7 +42,7 @@ def site(tmp_path: Path) -> Path:
 
 def test_every_file_that_the_site_names_is_there(site: Path) -> None:
     content = json.loads((site / "site.json").read_text())
-    for name in (*content["shell"], *content["offline"], content["model"]):
+    for name in (*content["shell"], *content["clip"], content["model"]):
         assert (site / name).is_file(), name
     assert content["file"] == "model.onnx"
     html = (site / "index.html").read_text()
