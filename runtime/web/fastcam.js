@@ -17,7 +17,7 @@ export { candidates, probabilities } from "./classes.js";
 export { THRESHOLD, detect } from "./detect/detections.js";
 export { INFERNO } from "./draw/colormap.js";
 export { SmoothLimits, limitsOf } from "./draw/contrast.js";
-export { overlay } from "./draw/focus.js";
+export { overlay } from "./draw/overlay.js";
 export { VIEWS, availableViews, outputOf } from "./draw/views.js";
 export { cut } from "./model/cut.js";
 export { readMetadata, summarize } from "./model/onnx.js";

@@ -6,7 +6,6 @@
 export const VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5;
 
 const decoder = new TextDecoder();
-const encoder = new TextEncoder();
 
 /**
  * One field of a message. `value` is the content of a length-delimited field, else its bytes;
@@ -68,16 +67,6 @@ export function text(bytes) {
  */
 export function varintOf(bytes) {
   return readVarint(bytes, 0)[0];
-}
-
-/**
- * A length-delimited field.
- * @param {number} number
- * @param {Uint8Array | string} content
- */
-export function bytesField(number, content) {
-  const value = typeof content === "string" ? encoder.encode(content) : content;
-  return concat([header(number, value.length), value]);
 }
 
 /**
