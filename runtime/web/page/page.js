@@ -67,10 +67,11 @@ class Page {
     } catch (error) {
       return tell(/** @type {Error} */ (error).message);
     }
-    element("start").hidden = true;
-    element("panel").hidden = element("actions").hidden = false;
+    this.showStart(false);
     const { live } = this.source;
     element("pause").hidden = !live;
+    // Said once for a photo; the classes of a camera change all the time.
+    element("result").setAttribute("aria-live", live ? "off" : "polite");
     this.stale = true;
     this.setPaused(false);
     element("switch").hidden = !(this.source instanceof Camera && await Camera.several());
@@ -228,6 +229,7 @@ class Page {
     try {
       const figures = evaluate(await this.engine.measure(MEASURED_ROUNDS));
       setText("reporttext", describe(figures, this.engine.name, this.site.file));
+      setText("copy", "Copy");
       element("report").hidden = false;
     } catch (error) {
       tell(/** @type {Error} */ (error).message);
@@ -240,8 +242,15 @@ class Page {
   reset() {
     this.source?.close();
     this.source = null;
-    element("start").hidden = false;
-    element("panel").hidden = element("actions").hidden = true;
+    this.showStart(true);
+  }
+
+  /** @param {boolean} shown The buttons of the sources; else those of the picture. */
+  showStart(shown) {
+    // The focus would be lost with a hidden button.
+    if (element("start").hidden === shown) element("stage").focus();
+    element("start").hidden = !shown;
+    element("panel").hidden = element("actions").hidden = shown;
   }
 }
 
@@ -269,7 +278,7 @@ function connect(page) {
   on("share", () => page.share());
   on("other", () => page.reset());
   on("measure", () => page.measure());
-  on("copy", () => navigator.clipboard?.writeText(element("reporttext").textContent));
+  on("copy", () => navigator.clipboard.writeText(element("reporttext").textContent).then(() => setText("copy", "Copied")));
   file.addEventListener("change", () => { open(file.files[0]); file.value = ""; });
   document.addEventListener("visibilitychange", () => page.visibilityChanged());
   document.addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("drop"); });
@@ -282,6 +291,7 @@ function connect(page) {
   document.addEventListener("paste", (event) => open(event.clipboardData?.files[0]));
   const test = new File([], "picture.png", { type: "image/png" });
   element("share").hidden = !navigator.canShare?.({ files: [test] });
+  element("copy").hidden = !navigator.clipboard;
 }
 
 async function start() {

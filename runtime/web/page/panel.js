@@ -12,6 +12,7 @@ export const element = (id) => document.getElementById(id);
 
 const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(1)} %`;
 const SLOWER = 0.15;
+const RATE = "fps";
 /** Detections in the list. */
 const LISTED = 5;
 
@@ -130,14 +131,16 @@ export class Figures {
   /** @param {Record<string, number>} stages Milliseconds. */
   add(stages) {
     const now = performance.now();
-    if (this.last) this.set("fps", 1000 / (now - this.last), "");
-    this.last = now;
+    if (this.last) this.set(RATE, 1000 / (now - this.last), "");
     for (const [stage, value] of Object.entries(stages)) this.set(stage, value, " ms");
+    this.last = now;
   }
 
-  /** Do not count the time of a pause. */
+  /** There is no frame rate for now. */
   rest() {
     this.last = 0;
+    this.rows.get(RATE)?.cell.parentElement?.remove();
+    this.rows.delete(RATE);
   }
 
   /**
@@ -152,10 +155,10 @@ export class Figures {
       title.textContent = name;
       cell.dataset.figure = name;
       group.append(title, cell);
-      element("figures").append(group);
+      element("figures")[name === RATE ? "prepend" : "append"](group);
       this.rows.set(name, row = { value, cell });
     }
-    row.value += SLOWER * (value - row.value);
+    row.value += (this.last ? SLOWER : 1) * (value - row.value);
     row.cell.textContent = `${row.value.toFixed(1)}${unit}`;
   }
 }
@@ -168,9 +171,18 @@ export class Figures {
 export function connectChooser(labels, choose) {
   const input = element("class"), list = element("candidates"), reset = element("best");
   let marked = 0;
+  const show = (/** @type {boolean} */ shown) => {
+    list.hidden = !shown;
+    input.setAttribute("aria-expanded", String(shown));
+    mark(0);
+  };
+  const mark = (/** @type {number} */ which) => {
+    marked = which;
+    [...list.children].forEach((item, i) => item.setAttribute("aria-selected", String(i === marked)));
+    input.setAttribute("aria-activedescendant", list.hidden ? "" : list.children[marked].id);
+  };
   const pick = (/** @type {number | null} */ index) => {
-    list.hidden = true;
-    input.setAttribute("aria-expanded", "false");
+    show(false);
     input.value = index === null ? "" : labelOf(index, labels);
     reset.hidden = index === null;
     input.blur();
@@ -179,36 +191,38 @@ export function connectChooser(labels, choose) {
   const suggest = () => {
     const number = /^\d+$/.test(input.value) && Number(input.value) < (labels.length || Infinity) ? [Number(input.value)] : [];
     const found = [...number, ...candidates(input.value, labels, 6)];
-    marked = 0;
     list.replaceChildren(...found.map((index, i) => {
       const item = document.createElement("li");
       item.textContent = labelOf(index, labels);
+      item.id = `candidate${i}`;
       item.setAttribute("role", "option");
-      item.setAttribute("aria-selected", String(i === 0));
       item.dataset.index = String(index);
       item.addEventListener("pointerdown", (event) => event.preventDefault());
       item.addEventListener("click", () => pick(index));
       return item;
     }));
-    list.hidden = found.length === 0;
-    input.setAttribute("aria-expanded", String(found.length > 0));
+    show(found.length > 0);
+    // The keyboard of a phone would cover the candidates.
+    element("chooser").scrollIntoView();
     input.setCustomValidity(input.value && !found.length ? `no class “${input.value}”` : "");
   };
   input.addEventListener("input", suggest);
   input.addEventListener("focus", () => input.select());
-  input.addEventListener("blur", () => { list.hidden = true; });
+  input.addEventListener("blur", () => show(false));
   input.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step && list.children.length) {
-      list.children[marked].setAttribute("aria-selected", "false");
-      marked = (marked + step + list.children.length) % list.children.length;
-      list.children[marked].setAttribute("aria-selected", "true");
+    if (step && !list.hidden) {
+      mark((marked + step + list.children.length) % list.children.length);
       event.preventDefault();
     } else if (event.key === "Enter") {
       if (!input.value) pick(null);
-      else if (list.children.length) pick(Number(list.children[marked].dataset.index));
+      else if (!list.hidden) pick(Number(list.children[marked].dataset.index));
       else input.reportValidity();
-    } else if (event.key === "Escape") pick(null);
+    } else if (event.key === "Escape") {
+      if (list.hidden) pick(null);
+      else show(false);
+      event.preventDefault();
+    }
   });
   reset.addEventListener("click", () => pick(null));
 }

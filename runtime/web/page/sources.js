@@ -99,7 +99,7 @@ export class Photo {
       bitmap.close();
       return new Photo(smaller);
     } catch {
-      throw new Error("This file is no picture that the browser can show.");
+      throw new Error("This browser cannot open the file as a picture. JPEG, PNG, GIF and WebP work.");
     }
   }
 
