@@ -314,8 +314,8 @@ def test_measure_button_shows_a_report(
     assert "the median of 40 differences" in report
 
 
-SMALL_TARGETS = """[...document.querySelectorAll("button, input, [role=option]")].filter((e) => e.checkVisibility())
-  .map((e) => [e.id || e.innerText, e.getBoundingClientRect()])
+SMALL_TARGETS = """[...document.querySelectorAll("button, input, [role=option]")]
+  .filter((e) => e.checkVisibility()).map((e) => [e.id || e.innerText, e.getBoundingClientRect()])
   .filter(([, { width, height }]) => width < 44 || height < 44).map(([name]) => name)"""
 
 
