@@ -70,9 +70,12 @@ _PRIORS = {
 """Sides in pixels of the square priors of each stride, for any input size."""
 
 
-def is_ultralytics(metadata: Mapping[str, str]) -> bool:
-    """Whether Ultralytics' exporter wrote a file."""
-    return metadata.get("author") == "Ultralytics" or {"task", "stride", "names"} <= set(metadata)
+def family_of_metadata(metadata: Mapping[str, str]) -> Family | None:
+    """The family of a file that Ultralytics' exporter wrote; None for other files."""
+    if metadata.get("author") != "Ultralytics" and not {"task", "stride", "names"} <= set(metadata):
+        return None
+    model = f"{metadata.get('head', '')} {metadata.get('description', '')}".lower().replace("-", "")
+    return FAMILIES["rtdetr" if "rtdetr" in model else "ultralytics"]
 
 
 def _is_ultraface(head: Head) -> bool:
@@ -86,7 +89,7 @@ def _is_yolox(head: Head) -> bool:
 
 
 def _is_yolov5(head: Head) -> bool:
-    return head.layout == "rows" and head.objectness == head.boxes and _anchors(head) == {3}
+    return head.layout != "columns" and head.objectness == head.boxes and _anchors(head) == {3}
 
 
 def _is_yolov8(head: Head) -> bool:
@@ -190,8 +193,9 @@ def family_of_outputs(grids: Sequence[Grid], decode: str, widths: Set[int]) -> s
 def _name(head: Head, metadata: Mapping[str, str]) -> tuple[str, str]:
     if head.family:
         return head.family, "its outputs are those of this family"
-    if is_ultralytics(metadata):
-        return "ultralytics", "the file's metadata are Ultralytics'"
+    stated = family_of_metadata(metadata)
+    if stated is not None:
+        return stated.name, "the file's metadata are Ultralytics'"
     for name, fits, why in _SIGNS:
         if fits(head):
             return name, why

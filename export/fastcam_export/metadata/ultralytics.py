@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from fastcam_runtime.contract import PREPROCESS, Metadata
 
-from ..detect.families import FAMILIES, is_ultralytics
+from ..detect.families import family_of_metadata
 from .clue import Clue, ModelFile
 from .labels import NAMES_KEY, parse_names
 
 
 def read(file: ModelFile) -> Clue | None:
-    """0…1, letterboxed for detectors and the like, cropped for classifiers; None for other files."""
+    """0…1: cropped for classifiers, stretched for RT-DETR, letterboxed for others; None for other files."""
     own = file.metadata
     task = own.get("task", "")
-    if not is_ultralytics(own):
+    detector = family_of_metadata(own)
+    if detector is None:
         return None
     labels = parse_names(own.get(NAMES_KEY, ""))
     if task == "classify":
         return Clue("Ultralytics' metadata (task classify)", PREPROCESS["unit"], "crop", labels)
-    detector = FAMILIES["ultralytics"]
     where = f"Ultralytics' metadata (task {task or 'not stated'})"
     return Clue(where, detector.preprocess, detector.resize, labels)
 
