@@ -21,7 +21,8 @@ class TinyDetector(nn.Module):
 
     Args:
         layout: `yolox`, `yolov8`, `yolov5`, `yolov5_joined` (one convolution for boxes, objectness and
-            classes), `ssd`, `per_stride` or `end_to_end`.
+            classes), `yolov5_planes` (raw N×k·V×h×w), `yolov5_raw` (N×k×h×w×V), `ssd`, `per_stride` or
+            `end_to_end`.
         gain: How sharply scores follow colours.
         deep: The classes have two more layers of their own, as in a decoupled head.
     """
@@ -120,6 +121,21 @@ class TinyDetector(nn.Module):
     def _yolov5(self, raw: list[tuple[Tensor, Tensor, Tensor]], size: torch.Size) -> Tensor:
         scores = [torch.cat([self.rows(obj), self.rows(cls)], -1).sigmoid() for cls, obj, _ in raw]
         return torch.cat([self.decoded(raw), torch.cat(scores, 1)], -1)
+
+    def _yolov5_planes(
+        self, raw: list[tuple[Tensor, Tensor, Tensor]], size: torch.Size
+    ) -> tuple[Tensor, ...]:
+        return tuple(part.flatten(1, 2) for part in self._by_anchor(raw))
+
+    def _yolov5_raw(self, raw: list[tuple[Tensor, Tensor, Tensor]], size: torch.Size) -> tuple[Tensor, ...]:
+        return tuple(part.permute(0, 1, 3, 4, 2) for part in self._by_anchor(raw))
+
+    def _by_anchor(self, raw: list[tuple[Tensor, Tensor, Tensor]]) -> list[Tensor]:
+        """Box, objectness and classes of each anchor, N×k×V×h×w for each stride."""
+        return [
+            torch.cat([part.unflatten(1, (self.anchors, -1)) for part in (box, obj, cls)], 2)
+            for cls, obj, box in raw
+        ]
 
     def _joined(self, mixed: list[Tensor]) -> Tensor:
         """YOLOv5's Detect: one convolution per stride, a sigmoid over all of it, then the boxes."""

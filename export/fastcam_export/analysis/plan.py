@@ -11,7 +11,7 @@ from fastcam_runtime.model.feeds import is_companion
 
 from ..choices import OF_SPREAD
 from ..detect.find import Detector, Network, find_detector, may_be_detector
-from ..detect.recognise import NoHeadError
+from ..detect.outputs import NoHeadError
 from ..load import LoadedModel
 from ..load.view import view
 from ..metadata.labels import NAMES_KEY, parse_names

@@ -27,8 +27,9 @@ from ..metadata.preprocess import fit_channels
 from .end_to_end import count_inner_classes, find_inner_scores
 from .families import Recognised, find_family
 from .joined_grids import joined_grids
-from .outputs import strip_batch
-from .recognise import NoHeadError, recognise
+from .outputs import NoHeadError, strip_batch
+from .raw_grids import Anchors
+from .recognise import recognise
 
 _LOOKED_AT = 20
 """This many boxes with the highest scores must be in the picture."""
@@ -141,7 +142,9 @@ def _look(network: Network, asked: str | Mapping[str, object] | None, labels: in
     def parts(rows: int) -> tuple[Grid, ...]:
         return joined_grids(network.ends.scores, rows, size, network.shapes)
 
-    head = _override(asked, lambda: recognise(arrays, size, labels=labels, parts=parts))
+    head = _override(
+        asked, lambda anchors: recognise(arrays, size, labels=labels, parts=parts, anchors=anchors)
+    )
     scores: Head | None = None
     if not head.grids:
         scores = find_inner_scores(network.ends.path, network.shapes, size, labels)
@@ -154,23 +157,24 @@ def _look(network: Network, asked: str | Mapping[str, object] | None, labels: in
     return Detector(found, scores, _all_shapes(network, scores))
 
 
-def _override(asked: str | Mapping[str, Any] | None, recognised: Callable[[], Head]) -> Head:
+def _override(asked: str | Mapping[str, Any] | None, recognised: Callable[[Anchors], Head]) -> Head:
     """The recognised head with the user's fields.
 
-    A complete description, with layout, classes, boxes and scores, is taken without recognition.
+    A complete description, with layout, classes, boxes and scores, is taken without recognition. Else
+    recognition is told the anchors: without them it refuses raw heads.
 
     Raises:
         NoHeadError: Nothing was recognised that the fields could complete, or they do not fit together.
     """
     if asked is None:
-        return recognised()
+        return recognised(())
     if isinstance(asked, str):
-        return replace(recognised(), family=asked)
+        return replace(recognised(()), family=asked)
     try:
         if {"layout", "classes", "boxes", "scores"} <= set(asked):
             return Head.from_fields(asked)
         fields = {key: as_tuples(value) for key, value in asked.items()}
-        head = recognised()
+        head = recognised(fields.get("anchors", ()))
         if "grids" in asked:
             fields["grids"] = tuple(Grid(**grid) for grid in asked["grids"])
         return replace(head, **fields)

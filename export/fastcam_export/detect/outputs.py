@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from fastcam_runtime.detect.head import Grid
+from fastcam_runtime.errors import FastcamError
 
 STRIDES: tuple[tuple[int, ...], ...] = (
     (8, 16, 32),
@@ -25,6 +26,10 @@ STRIDES: tuple[tuple[int, ...], ...] = (
 """The sets of strides of one-stage detectors, most common first."""
 PER_CELL = (1, 3, 2, 6, 9, 4, 5)
 """Anchors per cell, most common first."""
+
+
+class NoHeadError(FastcamError):
+    """The outputs do not match any known head; the message says why."""
 
 
 @dataclass(frozen=True)

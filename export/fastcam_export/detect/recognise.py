@@ -7,12 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from fastcam_runtime.detect.boxes import Size
 from fastcam_runtime.detect.head import Grid, Head
-from fastcam_runtime.errors import FastcamError
 
 from .coding import are_probabilities, box_coding, sum_to_one
 from .end_to_end import find_chosen_boxes, find_queries
 from .families import family_of_outputs
-from .outputs import Rows, as_grid, as_rows, count_classes, grid_of_one, grids_for, list_strides, sum_rows
+from .outputs import (
+    NoHeadError,
+    Rows,
+    as_grid,
+    as_rows,
+    count_classes,
+    grid_of_one,
+    grids_for,
+    list_strides,
+    sum_rows,
+)
+from .raw_grids import Anchors, find_raw_grids
 
 Parts = Callable[[int], tuple[Grid, ...]]
 """From a number of rows to the grids that the graph concatenates into them."""
@@ -21,12 +31,13 @@ DFL_BINS = (8, 16, 17, 32)
 """Values per side of the distributions that detectors are trained with."""
 
 
-class NoHeadError(FastcamError):
-    """The outputs do not match any known head; the message says why."""
-
-
 def recognise(
-    outputs: Mapping[str, np.ndarray], size: Size, *, labels: int | None = None, parts: Parts | None = None
+    outputs: Mapping[str, np.ndarray],
+    size: Size,
+    *,
+    labels: int | None = None,
+    parts: Parts | None = None,
+    anchors: Anchors = (),
 ) -> Head:
     """The head behind the outputs of one run.
 
@@ -35,11 +46,12 @@ def recognise(
         size: Height and width of its input.
         labels: The number of class names in the file, if any: this determines how many values are classes.
         parts: Searches the graph for grids with different numbers of anchors.
+        anchors: What the user says of the anchors, as in `Head`.
 
     Raises:
         NoHeadError: The outputs are not those of a known head.
     """
-    seen = _Seen(outputs, size, labels, parts or (lambda rows: ()))
+    seen = _Seen(outputs, size, labels, parts or (lambda rows: ()), anchors)
     head = find_chosen_boxes(outputs, labels) or find_queries(seen.rows, size, labels)
     looks = (_per_stride, _separate, _dense, _one_grid) if head is None else ()
     head = head or next((found for look in looks if (found := look(seen)) is not None), None)
@@ -52,11 +64,17 @@ class _Seen:
     """The outputs of one run, as rows."""
 
     def __init__(
-        self, outputs: Mapping[str, np.ndarray], size: Size, labels: int | None, parts: Parts
+        self,
+        outputs: Mapping[str, np.ndarray],
+        size: Size,
+        labels: int | None,
+        parts: Parts,
+        anchors: Anchors,
     ) -> None:
         self.outputs = outputs
         self.size = size
         self.labels = labels
+        self.anchors = anchors
         self._parts = parts
         self.rows = [
             rows
@@ -75,7 +93,7 @@ class _Seen:
 
 def _per_stride(seen: _Seen) -> Head | None:
     """One output for each stride and kind: YuNet, SCRFD, NanoDet, PicoDet, raw YOLO heads."""
-    raw = _raw_grids(seen)
+    raw = find_raw_grids(seen.outputs, seen.size, seen.labels, seen.anchors)
     if raw is not None:
         return raw
     groups: dict[int, list[tuple[Rows, Grid]]] = {}
@@ -137,39 +155,6 @@ def _two_kinds(seen: _Seen, kinds: Mapping[int, Sequence[tuple[Rows, Grid]]], co
     )
 
 
-def _raw_grids(seen: _Seen) -> Head | None:
-    """N×V×h×w for two strides or more: the heads of YOLO before anything is decoded."""
-    found = [as_grid(name, array, seen.size) for name, array in seen.outputs.items()]
-    grids = sorted((rows for rows in found if rows is not None), key=lambda rows: _stride(rows))
-    widths = {rows.width for rows in grids}
-    if len(grids) < 2 or len(widths) != 1 or len({_stride(rows) for rows in grids}) != len(grids):
-        return None
-    width = widths.pop()
-    names = tuple(rows.name for rows in grids)
-    cells = tuple(rows.grid for rows in grids if rows.grid is not None)
-    classes = 80 if seen.labels is None and width == 144 else seen.labels or width
-    if 64 + classes <= width != 3 * (5 + classes):
-        more = f", {width - 64 - classes} more" if width > 64 + classes else ""
-        return Head(
-            "grid", classes, names, names, grids=cells, score_at=64, decode="distribution", bins=16,
-            activation="sigmoid", family="yolov8",
-            why=f"raw grids of strides {list_strides(cells)}: 4·16 values of a box, "
-            f"{count_classes(classes)}{more}",
-        )  # fmt: skip
-    if width % 3 == 0 and width // 3 > 5:
-        raise NoHeadError(
-            f"the outputs {', '.join(names)} are raw grids of 3 anchors with {width // 3 - 5} classes, and "
-            "the file does not hold the anchors: name them with --head '{\"anchors\": [[w,h,w,h,w,h], …]}', "
-            "one list per stride, in pixels"
-        )
-    return None
-
-
-def _stride(rows: Rows) -> float:
-    assert rows.grid is not None
-    return rows.grid.stride
-
-
 def _separate(seen: _Seen) -> Head | None:
     """Scores N×A×C and boxes N×A×4: SSD, UltraFace, RetinaNet-like."""
     for boxes in (rows for rows in seen.rows if rows.width == 4 and rows.layout == "rows"):
@@ -226,7 +211,10 @@ def _dense(seen: _Seen) -> Head | None:
     classes = min(rows.width - first, seen.labels or rows.width)
     more = rows.width - first - classes
     coding = box_coding(rows.values[:, :4], grids)
-    if not coding.decode:
+    decode, order = coding.decode or "offsets", coding.order
+    if not coding.decode and seen.anchors:
+        decode, order = "anchors", "anchors"
+    elif not coding.decode:
         alone = sum(other.count == rows.count for other in seen.rows) == 1
         _refuse_unless_offsets(rows, grids, alone=alone)
     parts = f"{rows.width} values = box, {'objectness, ' if has_objectness else ''}{count_classes(classes)}"
@@ -237,8 +225,9 @@ def _dense(seen: _Seen) -> Head | None:
     sigmoid = "none" if are_probabilities(rows.values[:, 4 : first + classes]) else "sigmoid"
     return Head(
         rows.layout, classes, (rows.name,), (rows.name,), (rows.name,) if has_objectness else (), grids,
-        score_at=first, decode=coding.decode or "offsets", unit=coding.unit, order=coding.order,
+        score_at=first, decode=decode, unit=coding.unit, order=order,
         activation=sigmoid, objectness_activation=sigmoid,
+        anchors=seen.anchors if decode == "anchors" else (),
         why=f"{sum_rows(grids)}; {parts}; {coding.why}",
     )  # fmt: skip
 
@@ -252,7 +241,8 @@ def _refuse_unless_offsets(rows: Rows, grids: Sequence[Grid], *, alone: bool) ->
     if anchors > 1 and alone:
         raise NoHeadError(
             f"the boxes of '{rows.name}' are not decoded and have {anchors} anchors in each cell: "
-            'name them with --head \'{"decode": "anchors", "anchors": [[w,h,…], …]}\''
+            "name them with --head '{\"anchors\": [[w,h,…], …]}', one list per stride, in pixels (boxes as "
+            "YOLOv5 and v7 encode them)"
         )
     if not alone or are_probabilities(rows.values[:, :4]):  # offsets and logarithms of sizes have any sign
         raise NoHeadError(

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { MAX_RANK = 4 };
+enum { MAX_RANK = 5 }; /* N×k×h×w×V: the raw head of a detector */
 
 typedef struct {
     const void *data;

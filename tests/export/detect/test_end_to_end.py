@@ -10,7 +10,8 @@ import onnx
 import pytest
 import torch
 from fastcam_export import GraftError, graft
-from fastcam_export.detect.recognise import NoHeadError, recognise
+from fastcam_export.detect.outputs import NoHeadError
+from fastcam_export.detect.recognise import recognise
 from fastcam_runtime import Explainer
 from fastcam_runtime.detect.decode import find_candidates
 from fastcam_runtime.detect.head import Grid, Head

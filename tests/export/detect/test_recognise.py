@@ -12,8 +12,11 @@ from fastcam_export import GraftError, export, graft
 from fastcam_export.analysis.plan import plan
 from fastcam_export.detect.families import find_family
 from fastcam_export.detect.find import Detector
-from fastcam_export.detect.recognise import NoHeadError, recognise
+from fastcam_export.detect.outputs import NoHeadError
+from fastcam_export.detect.recognise import recognise
 from fastcam_export.load import load
+from fastcam_export.metadata import ultralytics
+from fastcam_export.metadata.clue import ModelFile
 from fastcam_export.options import Options
 from fastcam_runtime.contract import METADATA_KEY, Metadata
 from fastcam_runtime.detect.decode import find_candidates
@@ -93,6 +96,88 @@ def test_raw_grids_ask_for_their_anchors() -> None:
     arrays = {f"head{s}": np.zeros((3 * 85, 96 // s, 96 // s), np.float32) for s in (8, 16, 32)}
     with pytest.raises(NoHeadError, match=r"3 anchors with 80 classes.*--head"):
         recognise(arrays, (SIZE, SIZE))
+
+
+SIDES = ((10.0, 13.0, 16.0, 30.0, 33.0, 23.0), (30.0, 61.0, 62.0, 45.0, 59.0, 119.0), (90.0,) * 6)
+
+
+@pytest.mark.parametrize("planes", [True, False], ids=["k·V×h×w", "k×h×w×V"])
+def test_raw_heads_are_decoded_with_the_anchors_that_the_user_names(planes: bool) -> None:
+    """YOLOv5's formula written out for one box: anchor 2 of column 5, line 3 of stride 16."""
+    random = np.random.default_rng(0)
+    raw = [random.standard_normal((3, 8, 96 // s, 96 // s)).astype(np.float32) for s in (8, 16, 32)]
+    outputs = {
+        f"head{k}": part.reshape(24, *part.shape[2:]) if planes else np.moveaxis(part, 1, 3)
+        for k, part in enumerate(raw)
+    }
+    with pytest.raises(NoHeadError, match=r"head0, head1, head2 are raw grids of 3 anchors with 3 classes"):
+        recognise(outputs, (SIZE, SIZE))
+    found = find_family(recognise(outputs, (SIZE, SIZE), anchors=SIDES), {})
+    assert (found.head.family, found.head.classes) == ("yolov5", 3)
+    boxes = find_candidates(found.head, outputs, (SIZE, SIZE), 0.0)
+    row = 3 * 12 * 12 + 2 * 6 * 6 + 3 * 6 + 5
+    values = 1 / (1 + np.exp(-raw[1][2, :, 3, 5].astype(np.float64)))
+    x, y = (2 * values[0] - 0.5 + 5) * 16, (2 * values[1] - 0.5 + 3) * 16
+    w, h = (2 * values[2]) ** 2 * 59, (2 * values[3]) ** 2 * 119
+    wanted = [x - w / 2, y - h / 2, x + w / 2, y + h / 2]
+    np.testing.assert_allclose(boxes.boxes[row], wanted, rtol=1e-4)
+    assert boxes.scores[row] == pytest.approx(values[4] * values[5:].max(), abs=1e-5)
+    assert boxes.classes[row] == values[5:].argmax()
+
+
+def test_rows_before_their_decoding_take_anchors_too() -> None:
+    """YOLOv5's grids after its reshape and Concat: all cells of an anchor, then those of the next."""
+    random = np.random.default_rng(0)
+    raw = [random.standard_normal((3, 96 // s, 96 // s, 8)).astype(np.float32) for s in (8, 16, 32)]
+    apart = {f"head{k}": part for k, part in enumerate(raw)}
+    joined = {"rows": np.concatenate([part.reshape(-1, 8) for part in raw])}
+    found = [
+        find_candidates(recognise(outputs, (SIZE, SIZE), anchors=SIDES), outputs, (SIZE, SIZE), 0.0)
+        for outputs in (apart, joined)
+    ]
+    np.testing.assert_array_equal(found[0].boxes, found[1].boxes)
+    np.testing.assert_array_equal(found[0].scores, found[1].scores)
+
+
+def test_raw_grids_beside_the_decoded_rows_are_left_alone() -> None:
+    """YOLOv5 before release 6 exported both."""
+    arrays = outputs_of("yolov5") | {
+        f"raw{s}": np.zeros((3, 96 // s, 96 // s, 8), np.float32) for s in (8, 16, 32)
+    }
+    assert recognise(arrays, (SIZE, SIZE), labels=CLASSES).outputs == ("out0",)
+
+
+def test_raw_grids_after_their_sigmoid_are_refused() -> None:
+    arrays = {f"head{s}": np.full((24, 96 // s, 96 // s), 0.5, np.float32) for s in (8, 16, 32)}
+    with pytest.raises(NoHeadError, match="are 0…1: only boxes before their Sigmoid"):
+        recognise(arrays, (SIZE, SIZE), anchors=SIDES)
+
+
+@pytest.mark.parametrize("anchors", [(10.0, 13.0), ((10.0, 13.0), (1.0, 2.0, 3.0, 4.0)), ((1.0,),) * 3])
+def test_anchors_that_are_no_pairs_are_refused(anchors: tuple[tuple[float, ...], ...]) -> None:
+    arrays = {f"head{s}": np.zeros((24, 96 // s, 96 // s), np.float32) for s in (8, 16, 32)}
+    with pytest.raises(NoHeadError, match="as many pairs of width and height for every stride"):
+        recognise(arrays, (SIZE, SIZE), anchors=anchors)
+
+
+@pytest.mark.parametrize(
+    ("own", "name"),
+    [
+        ({"description": "Ultralytics rtdetr-l model", "head": "RTDETRDecoder"}, "rtdetr"),
+        ({"description": "Ultralytics RT-DETR-X model trained on coco.yaml"}, "rtdetr"),
+        ({"description": "Ultralytics YOLO11n model", "head": "Detect"}, "ultralytics"),
+    ],
+)
+def test_ultralytics_stretches_frames_for_rt_detr_only(own: dict[str, str], name: str, yolox: Path) -> None:
+    """Its other detectors get bars around the frame: boxes of a stretched frame would be displaced."""
+    metadata = {"author": "Ultralytics", "task": "detect", "stride": "32", "names": "{0: 'a'}", **own}
+    found = find_family(recognise(outputs_of("end_to_end"), (SIZE, SIZE)), metadata)
+    assert found.family is not None
+    assert (found.family.name, found.family.resize) == (name, "stretch" if name == "rtdetr" else "letterbox")
+    ends = plan(load(yolox), Options()).ends
+    clue = ultralytics.read(ModelFile(metadata, None, ends.image, []))
+    assert clue is not None
+    assert clue.resize == found.family.resize
 
 
 @pytest.mark.parametrize("logits", [True, False])

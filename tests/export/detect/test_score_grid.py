@@ -16,7 +16,18 @@ from support.tiny_detector import CLASSES, SIZE, TinyDetector, export_tiny
 
 pytestmark = pytest.mark.slow
 
-LAYOUTS = ("yolox", "yolov8", "yolov5", "ssd", "per_stride", "end_to_end")
+ANCHORS = {"anchors": [[8 * s, 8 * s, 12 * s, 6 * s, 4 * s, 10 * s] for s in (1, 2, 4)]}
+LAYOUTS = {
+    "yolox": None,
+    "yolov8": None,
+    "yolov5": None,
+    "yolov5_planes": ANCHORS,
+    "yolov5_raw": ANCHORS,
+    "ssd": None,
+    "per_stride": None,
+    "end_to_end": None,
+}
+"""By layout, what the user must say of its head."""
 
 
 def picture(seed: int = 0, count: int = 1, size: tuple[int, int] = (SIZE, SIZE)) -> np.ndarray:
@@ -42,7 +53,7 @@ def oracle(layout: str, image: np.ndarray, wanted: int) -> np.ndarray:
         objects = objects.view(n, module.anchors, 1, h, w)
         if layout == "ssd":
             scores = torch.cat([-objects, classes], 2).softmax(2)[:, :, 1:]
-        elif layout in ("yolox", "yolov5"):
+        elif layout.startswith(("yolox", "yolov5")):
             scores = classes.sigmoid() * objects.sigmoid()
         else:
             scores = classes.sigmoid()
@@ -72,7 +83,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_layout_agrees_with_the_oracle(layout: str, compiled: bool, folder: Path) -> None:
     export_tiny(layout, str(folder / "net.onnx"))
     plain = run(export_tiny(layout, str(folder / "net.onnx")), images=(image := picture()))
-    grafted = graft(folder / "net.onnx", outputs="saliency_map,cam,fastcam,nonclass", labels=["r", "g", "b"])
+    outputs, labels, head = "saliency_map,cam,fastcam,nonclass", ["r", "g", "b"], LAYOUTS[layout]
+    grafted = graft(folder / "net.onnx", outputs=outputs, labels=labels, head=head)
     classes = np.array([2, 0, -1, 1, 99], np.int64)
     found = run(grafted, compiled, images=image, saliency_class=classes)
     for name, values in plain.items():

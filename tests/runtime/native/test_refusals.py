@@ -95,7 +95,7 @@ def test_activations_of_another_shape_are_refused(operator: str) -> None:
     shapes = [(), (HERE,), (HERE, 8, 8), (1, 0, 8, 8), (0, 2**40, 8, 8), (1, 2**24 + HERE, 1, 1)]
     for shape in [*shapes, *([(1, HERE + 1, 8, 8), (1, HERE // 2, 8, 8)] if operator in BLOCKED else [])]:
         refused(NO_ACTIVATIONS, operator, np.zeros(shape, np.float32), **smoe_attributes(operator))
-    refused(TOO_MANY, operator, floats(1, HERE, 8, 8, 1), **smoe_attributes(operator))
+    refused(TOO_MANY, operator, floats(1, HERE, 8, 8, 1, 1), **smoe_attributes(operator))
 
 
 @pytest.mark.parametrize("operator", [*PLANES, *BLOCKED])
@@ -121,7 +121,7 @@ def test_data_of_another_type_are_refused(operator: str, kind: str) -> None:
 def test_maps_of_another_rank_are_refused(operator: str) -> None:
     for shape in ((), (9,), (3, 3), (1, 1, 3, 3)):
         refused(NO_MAP, operator, floats(*shape))
-    refused(TOO_MANY, operator, floats(1, 1, 1, 3, 3))
+    refused(TOO_MANY, operator, floats(1, 1, 1, 1, 3, 3))
 
 
 @pytest.mark.parametrize("operator", MAPS)
@@ -186,7 +186,7 @@ def to_interpolate(operator: str, maps: list[np.ndarray], size: tuple[int, int])
 def test_maps_that_cannot_be_interpolated_are_refused(operator: str) -> None:
     for shape in ((), (4, 5), (1, 1, 4, 5), (1, 0, 5), (1, 4, 0), (2**45, 0, 5), (0, 2**25, 5)):
         refused(NO_LAYER, operator, *to_interpolate(operator, [np.zeros(shape, np.float32)], (8, 9)))
-    refused(TOO_MANY, operator, *to_interpolate(operator, [floats(1, 1, 1, 4, 5)], (8, 9)))
+    refused(TOO_MANY, operator, *to_interpolate(operator, [floats(1, 1, 1, 1, 4, 5)], (8, 9)))
 
 
 @pytest.mark.parametrize("operator", [name for name in (*FIXED, *FREE) if "Upsample" not in name])
