@@ -9,6 +9,9 @@ import { Shrink } from "./resize.js";
  * @typedef {Float32Array | Float64Array | Uint16Array | Uint8Array} Elements
  */
 
+/** Pixels of all pictures of a batch, as in `fastcam_runtime.limits`. */
+export const MAX_PIXELS = 2 ** 23;
+
 /** Turns pictures into input tensors, in buffers that are reused while their size stays the same. */
 export class Preprocessor {
   /**
@@ -18,6 +21,9 @@ export class Preprocessor {
    */
   constructor(metadata, type, batch = 1) {
     const { channels, height, width, layout } = metadata.image;
+    if (batch * height * width > MAX_PIXELS) {
+      throw new Error(`the image input is ${batch} × ${height}×${width}: ${MAX_PIXELS} pixels are the limit`);
+    }
     this.metadata = metadata;
     this.planar = layout !== "NHWC";
     this.dims = this.planar ? [batch, channels, height, width] : [batch, height, width, channels];

@@ -14,6 +14,8 @@ import { BYTES, concat, fields, header, text, textOf } from "./protobuf.js";
 const NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_ATTRIBUTE = 5;
 const ATTRIBUTE_GRAPH = 6, ATTRIBUTE_GRAPHS = 11;
 const NODE_PREFIX = "fastcam/";
+/** Graphs inside graphs, as in `fastcam_runtime.limits`. */
+export const MAX_DEPTH = 32;
 const CHOICES = [CLASS_INPUT, BOX_INPUT];
 
 /** @typedef {{grafted: boolean, inputs: Set<string>, outputs: Set<string>}} Node */
@@ -33,7 +35,8 @@ export function cut(model, keep) {
   for (const field of fields(model)) {
     if (field.number === MODEL_GRAPH && field.wire === BYTES) {
       const graph = cutGraph(field.value, kept);
-      parts.push(header(MODEL_GRAPH, graph.reduce((sum, part) => sum + part.length, 0)), ...graph);
+      parts.push(header(MODEL_GRAPH, graph.reduce((sum, part) => sum + part.length, 0)));
+      for (const part of graph) parts.push(part);
     } else {
       parts.push(field.whole);
     }
@@ -84,15 +87,17 @@ function cutGraph(graph, keep) {
 
 /**
  * @param {Uint8Array} data
+ * @param {number} depth Graphs around it.
  * @returns {Node}
  */
-function readNode(data) {
+function readNode(data, depth = 1) {
+  if (depth > MAX_DEPTH) throw new Error(`the model nests graphs more than ${MAX_DEPTH} deep`);
   const node = { grafted: false, inputs: new Set(), outputs: new Set() };
   for (const field of fields(data)) {
     if (field.number === NODE_INPUT) node.inputs.add(text(field.value));
     else if (field.number === NODE_OUTPUT) node.outputs.add(text(field.value));
     else if (field.number === NODE_NAME) node.grafted = text(field.value).startsWith(NODE_PREFIX);
-    else if (field.number === NODE_ATTRIBUTE) for (const name of readByBodies(field.value)) node.inputs.add(name);
+    else if (field.number === NODE_ATTRIBUTE) for (const name of readByBodies(field.value, depth)) node.inputs.add(name);
   }
   node.inputs.delete("");
   node.outputs.delete("");
@@ -102,13 +107,14 @@ function readNode(data) {
 /**
  * Every name that the subgraphs in an attribute read: a superset of the outer values they capture.
  * @param {Uint8Array} attribute
+ * @param {number} depth
  */
-function readByBodies(attribute) {
+function readByBodies(attribute, depth) {
   const names = new Set();
   for (const field of fields(attribute)) {
     if (![ATTRIBUTE_GRAPH, ATTRIBUTE_GRAPHS].includes(field.number) || field.wire !== BYTES) continue;
     for (const part of fields(field.value)) {
-      if (part.number === GRAPH_NODE) for (const name of readNode(part.value).inputs) names.add(name);
+      if (part.number === GRAPH_NODE) for (const name of readNode(part.value, depth + 1).inputs) names.add(name);
       else if (part.number === GRAPH_OUTPUT) names.add(textOf(part.value, VALUE_NAME));
     }
   }
@@ -127,7 +133,7 @@ function neededBy(nodes, outputs) {
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
     if (needed.has(name)) continue;
     needed.add(name);
-    waiting.push(...(producer.get(name)?.inputs ?? []));
+    for (const input of producer.get(name)?.inputs ?? []) waiting.push(input);
   }
   return needed;
 }

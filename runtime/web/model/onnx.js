@@ -71,17 +71,40 @@ export function summarize(model) {
  * The metadata of `fastcam export`.
  * @param {Summary} file
  * @returns {Metadata}
- * @throws {Error} There are none, or a newer program wrote them.
+ * @throws {Error} There are none, they are damaged, or a newer program wrote them.
  */
 export function readMetadata(file) {
   const json = file.metadata.get(METADATA_KEY);
   if (json === undefined) throw new Error("the file has no saliency maps; add them with: fastcam export");
-  const metadata = JSON.parse(json);
-  if (metadata.version > FORMAT_VERSION) {
+  const metadata = parse(json);
+  if (metadata?.version > FORMAT_VERSION) {
     throw new Error(`grafted by a newer fastcam (format ${metadata.version}, this one reads ${FORMAT_VERSION})`);
   }
+  if (!isWhole(metadata)) throw new Error(`the metadata “${METADATA_KEY}” of the file are damaged`);
   if (metadata.prepared) throw new Error(`the file was prepared for ${metadata.prepared} only`);
   return metadata;
+}
+
+/** @param {string} json */
+function parse(json) {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Whether metadata have the parts that every picture needs, in their types. The runtime in Python checks all of them.
+ * @param {any} metadata
+ */
+function isWhole(metadata) {
+  const { image, preprocess, labels } = metadata ?? {};
+  const list = (/** @type {unknown} */ values, /** @type {string} */ type) => (
+    Array.isArray(values) && values.every((value) => typeof value === type));
+  const sizes = [image?.channels, image?.height, image?.width];
+  return sizes.every((size) => Number.isInteger(size) && size > 0) && list([image.name, metadata.scores], "string")
+    && list(preprocess?.mean, "number") && list(preprocess?.std, "number") && list(labels, "string");
 }
 
 /**

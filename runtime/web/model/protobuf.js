@@ -5,6 +5,9 @@
 
 export const VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5;
 
+/** Fields of one message, as in `fastcam_runtime.limits`: an empty field takes two bytes of the file, hundreds here. */
+export const MAX_FIELDS = 400_000;
+
 const decoder = new TextDecoder();
 
 /**
@@ -17,13 +20,14 @@ const decoder = new TextDecoder();
  * The fields of a message, in order.
  * @param {Uint8Array} message
  * @returns {Field[]}
- * @throws {Error} The bytes are not a message, or end too early.
+ * @throws {Error} The bytes are not a message, end too early, or hold too many fields.
  */
 export function fields(message) {
   const found = [];
   const size = message.length;
   let at = 0;
   while (at < size) {
+    if (found.length === MAX_FIELDS) throw new Error(`a part of the model has more than ${MAX_FIELDS} fields`);
     const start = at;
     let [key, next] = readVarint(message, at);
     const number = Math.floor(key / 8), wire = key % 8;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import cv2
@@ -12,7 +13,9 @@ from fastcam_runtime import Explainer, contract
 from fastcam_runtime.classes import probability
 from fastcam_runtime.contract import ImageInput, Preprocess
 from fastcam_runtime.draw import colormaps
+from fastcam_runtime.limits import MAX_DEPTH, MAX_FIELDS, MAX_PIXELS
 from fastcam_runtime.model.file import summarize
+from fastcam_runtime.model.protobuf import text_field
 from fastcam_runtime.model.pruning import cut
 from fastcam_runtime.preprocess import Preprocessor
 from fastcam_runtime.web.assets import asset_folder
@@ -175,6 +178,75 @@ def test_damaged_file_is_refused(content: bytes, tmp_path: Path) -> None:
     try { summarize(bytes(given.path)); return "taken"; } catch (error) { return error.message; }
     """
     assert run_node(body, path=str(tmp_path / "model")).startswith("not an ONNX model")
+
+
+def _nested(depth: int) -> bytes:
+    """A model whose only node holds a graph that holds a node that holds a graph…"""
+    graph = b""
+    for _ in range(depth):
+        graph = text_field(1, text_field(5, text_field(6, graph)))
+    return text_field(7, graph)
+
+
+@pytest.mark.slow
+def test_limits_on_what_a_model_may_ask_for(tmp_path: Path) -> None:
+    """Without them, 20 MB of empty fields filled 4 GB, and deep graphs the stack."""
+    empty = b"\x0a\0" * (MAX_FIELDS + 1)
+    many = text_field(7, b"".join(text_field(12, text_field(1, f"n{i}")) for i in range(200_000)))
+    for name, content in {
+        "empty": text_field(7, empty),
+        "top": empty,
+        "deep": _nested(3000),
+        "many": many,
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    body = """
+    const { summarize } = await web("model/onnx.js"), { cut } = await web("model/cut.js");
+    return given.paths.map((path) => {
+      try {
+        summarize(bytes(path));
+        cut(bytes(path), []);
+        return "taken";
+      } catch (error) {
+        return error.message;
+      }
+    });
+    """
+    paths = [str(tmp_path / name) for name in models]
+    fields = f"a part of the model has more than {MAX_FIELDS} fields"
+    deep = f"the model nests graphs more than {MAX_DEPTH} deep"
+    assert run_node(body, paths=paths) == [fields, fields, deep, "taken"]
+
+
+@pytest.mark.parametrize(
+    "change", [None, [], {"image": None}, {"labels": [1]}, {"preprocess": {"mean": "a"}}]
+)
+def test_damaged_metadata_are_refused(change: object) -> None:
+    whole = json.loads(make_graft().metadata_props[0].value)
+    given = {**whole, **change} if isinstance(change, dict) else change
+    body = """
+    const { readMetadata } = await web("model/onnx.js");
+    const read = (text) => {
+      try {
+        return readMetadata({ metadata: new Map([["fastcam", text]]) }).version;
+      } catch (error) {
+        return error.message;
+      }
+    };
+    return [read(given.whole), read(given.text), read("{")];
+    """
+    damaged = "the metadata “fastcam” of the file are damaged"
+    assert run_node(body, whole=json.dumps(whole), text=json.dumps(given)) == [1, damaged, damaged]
+
+
+def test_a_picture_that_fills_the_memory_is_refused() -> None:
+    body = """
+    const { Preprocessor, MAX_PIXELS } = await web("image/preprocess.js");
+    const image = { layout: "NCHW", channels: 3, height: 5000, width: 5000 };
+    try { new Preprocessor({ image }, "float32"); } catch (error) { return [MAX_PIXELS, error.message]; }
+    """
+    message = f"the image input is 1 × 5000×5000: {MAX_PIXELS} pixels are the limit"
+    assert run_node(body) == [MAX_PIXELS, message]
 
 
 @pytest.mark.slow
