@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..contract import NODE_PREFIX
+from ..errors import ModelError
+from ..limits import MAX_DEPTH
 from .protobuf import BYTES, Field, fields, integer_field, integers, text_field, text_of
 
 # Field numbers of onnx.proto.
@@ -39,8 +41,7 @@ class Node:
     @cached_property
     def reads(self) -> frozenset[str]:
         """The values that it reads, also in its subgraphs."""
-        attributes = (field.value for field in fields(self.data) if field.number == _NODE_ATTRIBUTE)
-        return frozenset(self.inputs).union(*map(_read_by_subgraphs, attributes)) - {""}
+        return frozenset(_read_by(self)) - {""}
 
     def integers(self, attribute: str) -> list[int]:
         """The value of an attribute of one or many integers; empty if it has no such attribute."""
@@ -87,15 +88,22 @@ def _stays(field: Field) -> bool:
     return field.number not in (_NODE_INPUT, _NODE_NAME, NODE_OPERATOR)
 
 
-def _read_by_subgraphs(attribute: memoryview) -> set[str]:
-    """Every name that the subgraphs in an attribute read: a superset of the outer values they capture."""
-    names: set[str] = set()
-    for field in fields(attribute):
-        if field.number not in (_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS) or field.wire != BYTES:
-            continue
-        for part in fields(field.value):
+def _read_by(node: Node, depth: int = 1) -> set[str]:
+    """What a node in so many graphs reads: a superset of the outer values that its subgraphs capture."""
+    if depth > MAX_DEPTH:
+        raise ModelError(f"its graphs are nested more than {MAX_DEPTH} deep")
+    names = set(node.inputs)
+    attributes = (field.value for field in fields(node.data) if field.number == _NODE_ATTRIBUTE)
+    graphs = (
+        field.value
+        for attribute in attributes
+        for field in fields(attribute)
+        if field.number in (_ATTRIBUTE_GRAPH, _ATTRIBUTE_GRAPHS) and field.wire == BYTES
+    )
+    for graph in graphs:
+        for part in fields(graph):
             if part.number == _GRAPH_NODE:
-                names |= Node.read(part.value).reads
+                names |= _read_by(Node.read(part.value), depth + 1)
             elif part.number == _GRAPH_OUTPUT:
                 names.add(text_of(part.value, _VALUE_NAME))
     return names

@@ -11,7 +11,9 @@ import onnx
 import onnxruntime as ort
 import pytest
 from fastcam_runtime import ModelError, contract
+from fastcam_runtime.limits import MAX_DEPTH
 from fastcam_runtime.model.file import summarize
+from fastcam_runtime.model.protobuf import text_field
 from fastcam_runtime.model.pruning import cut, cut_file, is_saliency_output
 from fastcam_runtime.model.session import open_session
 from hypothesis import given, settings
@@ -28,6 +30,15 @@ def run(model: bytes, feed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     session = ort.InferenceSession(model, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, feed), strict=True))
+
+
+def test_graphs_inside_graphs_are_limited() -> None:
+    """Three thousand of them ended in an error of recursion."""
+    graph = b""
+    for _ in range(3000):
+        graph = text_field(1, text_field(5, text_field(6, graph)))
+    with pytest.raises(ModelError, match=f"its graphs are nested more than {MAX_DEPTH} deep"):
+        cut(BYTES + text_field(7, graph), ())
 
 
 @pytest.mark.parametrize("keep", [(), *((name,) for name in MAPS), MAPS[:2], MAPS], ids="+".join)
