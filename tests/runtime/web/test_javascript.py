@@ -193,12 +193,8 @@ def test_limits_on_what_a_model_may_ask_for(tmp_path: Path) -> None:
     """Without them, 20 MB of empty fields filled 4 GB, and deep graphs the stack."""
     empty = b"\x0a\0" * (MAX_FIELDS + 1)
     many = text_field(7, b"".join(text_field(12, text_field(1, f"n{i}")) for i in range(200_000)))
-    for name, content in {
-        "empty": text_field(7, empty),
-        "top": empty,
-        "deep": _nested(3000),
-        "many": many,
-    }.items():
+    models = {"empty": text_field(7, empty), "top": empty, "deep": _nested(3000), "many": many}
+    for name, content in models.items():
         (tmp_path / name).write_bytes(content)
     body = """
     const { summarize } = await web("model/onnx.js"), { cut } = await web("model/cut.js");
