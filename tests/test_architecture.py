@@ -28,7 +28,7 @@ ROOMS_BELOW = {
     "network": set[str](),
     "web": {"measure", "model", "network"},
     "sources": set[str](),
-    "sinks": {"detect", "draw", "live", "network"},
+    "sinks": {"detect", "draw", "live", "network", "web"},
     "live": {"detect", "draw", "measure", "model", "sinks", "sources"},
     "cli": {
         *("detect", "draw", "live", "measure", "model", "native", "network", "prepared", "sinks", "sources"),

@@ -61,11 +61,13 @@ export function candidates(text, labels, most = 8) {
   if (!wanted) return [];
   const inWord = (/** @type {string | undefined} */ letter) => letter !== undefined && /[\p{L}\p{N}]/u.test(letter);
   const ranked = labels.flatMap((label, index) => {
-    const at = label.toLowerCase().indexOf(wanted);
-    if (at < 0) return [];
-    const starts = !inWord(label[at - 1]), ends = !inWord(label[at + wanted.length]);
-    const rank = label.length === wanted.length ? 0 : starts && ends ? 1 : at === 0 ? 2 : starts ? 3 : 4;
-    return [{ rank, index }];
+    const text = label.toLowerCase();
+    let rank = text === wanted ? 0 : Infinity;
+    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
+      const starts = !inWord(text[at - 1]), ends = !inWord(text[at + wanted.length]);
+      rank = Math.min(rank, starts && ends ? 1 : at === 0 ? 2 : starts ? 3 : 4);
+    }
+    return rank < Infinity ? [{ rank, index }] : [];
   });
   ranked.sort((a, b) => a.rank - b.rank || a.index - b.index);
   return ranked.slice(0, most).map(({ index }) => index);

@@ -122,9 +122,12 @@ def test_class_is_found_by_label_index_and_part() -> None:
     const find = (text) => {
       try { return findClass(text, given.labels, 5); } catch (error) { return error.message; }
     };
-    return { found: given.texts.map(find), candidates: candidates("cat", given.labels) };
+    const cars = ["scar", "racing car", "cart", "a car wash", "red cart", "scar car", "Car"];
+    const ranked = candidates("car", cars);
+    return { found: given.texts.map(find), candidates: candidates("cat", given.labels), ranked };
     """
     found = run_node(body, labels=labels, texts=["tabby", "EGYPT", "3", "tiger", "cat", "dog", "9"])
+    assert found["ranked"] == [6, 1, 3, 5, 2, 4, 0]
     assert found["found"][:4] == [0, 2, 3, 4]
     assert found["found"][4].startswith("class “cat” could be tiger cat (1), Egyptian cat (2), catamaran (3)")
     assert found["found"][5:] == ["no class “dog”", "no class 9; the file has 0…4"]

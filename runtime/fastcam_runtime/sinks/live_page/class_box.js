@@ -1,29 +1,7 @@
-// The input for a class name, with candidates below it: labels with the text as a whole word first, then labels that
-// start with it, labels with a word that does, and labels that contain it.
-const MOST = 8;
+// The input for a class name or index, with candidates below it.
+import { candidates } from "/classes.js";
 
-const folded = (text) => text.toLocaleLowerCase();
-
-/** The candidates for a text: [index, label] pairs, the best first. */
-export function candidates(labels, text, most = MOST) {
-  const wanted = folded(text.trim());
-  if (!wanted) return [];
-  const rank = (label, index) => {
-    if (label === wanted || String(index) === wanted) return 0;
-    const at = label.indexOf(wanted);
-    if (at < 0) return 5;
-    const words = ` ${label.split(/[^\p{L}\p{N}]+/u).join(" ")} `;
-    if (words.includes(` ${wanted} `)) return 1;
-    if (at === 0) return 2;
-    return words.includes(` ${wanted}`) ? 3 : 4;
-  };
-  return labels
-    .map((label, index) => [rank(folded(label), index), index, label])
-    .filter(([order]) => order < 5)
-    .sort((a, b) => a[0] - b[0] || a[1] - b[1])
-    .slice(0, most)
-    .map(([, index, label]) => [index, label]);
-}
+const folded = (text) => text.toLowerCase();
 
 /** Connects the box, its list and its form; `choose` is called with the text or index to explain. */
 export class ClassBox {
@@ -48,9 +26,11 @@ export class ClassBox {
   }
 
   show() {
-    const found = candidates(this.labels, this.box.value);
+    const text = this.box.value.trim();
+    const number = /^\d+$/.test(text) && Number(text) < this.labels.length ? [Number(text)] : [];
+    const found = [...new Set([...number, ...candidates(text, this.labels)])];
     this.selected = -1;
-    this.list.replaceChildren(...found.map(([index, label]) => this.item(index, label)));
+    this.list.replaceChildren(...found.map((index) => this.item(index, this.labels[index])));
     this.open(found.length > 0);
   }
 

@@ -16,6 +16,7 @@ from ...live import prometheus
 from ...live.controls import Controls
 from ...live.metrics import LoopMetrics
 from ...network.certificate import Certificate
+from ...web.assets import asset_folder
 from ..base import Sink, Status
 from .access import Access
 from .address import announce, parse_address, reachable
@@ -30,13 +31,9 @@ from .stream import PictureStream
 _JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 _RECORDINGS = "/recordings/"
-_FILES = (
-    ("/", "page.html", "text/html"),
-    ("/page.css", "page.css", "text/css"),
-    ("/page.js", "page.js", "text/javascript"),
-    ("/class_box.js", "class_box.js", "text/javascript"),
-)
-"""The files of the page itself: address, name, type."""
+_FILES = {"/": "page.html", **{f"/{name}": name for name in ("page.css", "page.js", "class_box.js")}}
+"""The page's own files by address."""
+_TYPES = {"html": "html", "css": "css", "js": "javascript"}
 _POLICY = (
     "default-src 'none'; img-src 'self' data:; connect-src 'self'; script-src 'self'; style-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -81,10 +78,11 @@ class LivePage(Sink):
         self._recorder = recorder
         self._latest = LatestFrame()
         self._stream = PictureStream(self._latest)
-        folder = resources.files(__package__)
+        files = {path: resources.files(__package__) / name for path, name in _FILES.items()}
+        files["/classes.js"] = asset_folder() / "classes.js"
         self._files = {
-            path: (folder.joinpath(name).read_bytes(), f"{kind}; charset=utf-8")
-            for path, name, kind in _FILES
+            path: (file.read_bytes(), f"text/{_TYPES[file.name.rpartition('.')[2]]}; charset=utf-8")
+            for path, file in files.items()
         }
         self._open_routes: dict[str, tuple[str, Handler]] = {
             "/healthz": ("GET", self._send_health),

@@ -120,7 +120,7 @@ def test_refused_controls_say_why(loop: Loop, body: str, words: str) -> None:
 
 
 def test_page_needs_nothing_from_elsewhere(loop: Loop) -> None:
-    for path in ("/", "/page.css", "/page.js", "/class_box.js"):
+    for path in ("/", "/page.css", "/page.js", "/class_box.js", "/classes.js"):
         response, content = loop.request("GET", path)
         page = content.decode()
         assert "https://" not in page
