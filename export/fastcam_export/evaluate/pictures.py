@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fastcam_runtime.errors import SourceError, closest
 from fastcam_runtime.image import Image
-from fastcam_runtime.sources.files import IMAGE_SUFFIXES
+from fastcam_runtime.sources.files import PHOTO_SUFFIXES
 from fastcam_runtime.sources.patterns import matching
 from fastcam_runtime.sources.registry import open_source
 from fastcam_runtime.uri_kinds import local_path
@@ -34,13 +34,13 @@ def list_pictures(given: str) -> list[Path]:
     pictures = sorted(
         file
         for file in found
-        if file.suffix.lower() in IMAGE_SUFFIXES
+        if file.suffix.lower() in PHOTO_SUFFIXES
         and not file.name.startswith(".")
         and not file.name.endswith(MASK_ENDINGS[0])
         and file.is_file()
     )
     if not pictures:
-        raise SourceError(f"{given}: no picture there ({', '.join(sorted(IMAGE_SUFFIXES))})")
+        raise SourceError(f"{given}: no picture there ({', '.join(sorted(PHOTO_SUFFIXES))})")
     return pictures
 
 

@@ -12,7 +12,7 @@ from ..authoring.ops import Ops, Step, make_function
 
 LOW, HIGH = 0.5, 0.995
 """Quantiles of the map: the opacity grows from 0 at the first to 1 at the second."""
-TINY = 1e-6
+LEAST_RANGE = 1e-6
 _SAMPLES = 4096
 """About how many pixels are sorted for the percentiles: the map is smooth, and sorting all pixels is slow."""
 
@@ -37,7 +37,7 @@ def overlay_layer(*, opset: int, height: int, width: int) -> Step:
         sample = op.Slice(m, [0, 0], [height, width], [1, 2], [stride, stride])
         ordered = op.largest(op.Reshape(sample, [0, -1]), math.ceil(ranks[0]) + 1)
         low, high = (op.Unsqueeze(_at(op, ordered, rank), [2]) for rank in ranks)
-        share = op.Div(op.Sub(m, low), op.Max(op.Sub(high, low), TINY))
+        share = op.Div(op.Sub(m, low), op.Max(op.Sub(high, low), LEAST_RANGE))
         return op.Gather(table, op.Cast(_levels(op, share), to=ir.DataType.INT32))
 
     doc = "The map's overlay layer: colours, and an opacity that follows the map."

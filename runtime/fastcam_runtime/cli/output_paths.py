@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import SinkError
 from ..sinks.atomic import check_folder, prepare_folder, write_whole
 from ..sinks.images import NUMBER
-from ..sources.files import IMAGE_SUFFIXES
+from ..sources.files import PHOTO_SUFFIXES
 from ..sources.patterns import matching
 from ..uri_kinds import local_path
 
@@ -55,10 +55,10 @@ def _places(text: str) -> list[Path]:
         return []
     path = local_path(text)
     if path.is_dir():
-        images = [file for file in path.iterdir() if file.suffix.lower() in IMAGE_SUFFIXES]
+        images = [file for file in path.iterdir() if file.suffix.lower() in PHOTO_SUFFIXES]
         return [path, *_with_folders(images)]
     if path.exists():
-        return _with_folders([path]) if path.suffix.lower() in IMAGE_SUFFIXES else [path]
+        return _with_folders([path]) if path.suffix.lower() in PHOTO_SUFFIXES else [path]
     return _with_folders(matching(path))
 
 

@@ -24,7 +24,7 @@ from .quiet import decoding
 
 logger = logging.getLogger(__name__)
 
-IMAGE_SUFFIXES = frozenset(
+PHOTO_SUFFIXES = frozenset(
     {".bmp", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"}
 )
 
@@ -43,7 +43,7 @@ def open_files(name: str, options: SourceOptions) -> Source:
         shown = (file for file in path.iterdir() if not file.name.startswith("."))
         return ImageFiles(name, _images(shown, f"{name}: a folder without images"), options)
     if path.is_file():
-        if path.suffix.lower() in IMAGE_SUFFIXES:
+        if path.suffix.lower() in PHOTO_SUFFIXES:
             return ImageFiles(name, [path], options)
         return VideoFrames(str(path), partial(_open_video, path), options)
     if glob.has_magic(name):
@@ -68,9 +68,9 @@ FILES = SourceKind(
 
 def _images(paths: Iterable[Path], complaint: str) -> list[Path]:
     """The images among `paths`, sorted; raises `SourceError` with `complaint` if there are none."""
-    found = sorted(path for path in paths if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file())
+    found = sorted(path for path in paths if path.suffix.lower() in PHOTO_SUFFIXES and path.is_file())
     if not found:
-        raise SourceError(f"{complaint} ({', '.join(sorted(IMAGE_SUFFIXES))})")
+        raise SourceError(f"{complaint} ({', '.join(sorted(PHOTO_SUFFIXES))})")
     return found
 
 
