@@ -15,6 +15,8 @@ from .lettering import Lettering, plain
 
 _GOLDEN = 0.618034
 """Step of the hue (golden ratio): neighbouring classes look different for any number of classes."""
+_SHADES = ((0.75, 1.0), (0.4, 1.0), (0.9, 0.71), (0.45, 0.75))
+"""Saturation and brightness of every 21 classes: after 21 or 34 steps a hue nearly repeats."""
 _DARK, _LIGHT = (20, 20, 20), (255, 255, 255)
 
 
@@ -22,7 +24,7 @@ _DARK, _LIGHT = (20, 20, 20), (255, 255, 255)
 def class_colour(index: int) -> tuple[int, int, int]:
     """The colour of a class, blue-green-red; the same for every picture."""
     # The first class is a green that no colour map of the overlay contains.
-    red, green, blue = colorsys.hsv_to_rgb((0.36 + index * _GOLDEN) % 1, 0.75, 1.0)
+    red, green, blue = colorsys.hsv_to_rgb((0.36 + index * _GOLDEN) % 1, *_SHADES[index // 21 % len(_SHADES)])
     return round(255 * blue), round(255 * green), round(255 * red)
 
 
@@ -38,11 +40,12 @@ def draw_boxes(
     letters = Lettering.for_picture(height, width - left)
     letters = Lettering(max(6, round(0.8 * letters.height)))
     line = max(1, round(min(height, width - left) / 240))
+    edge = max(1, line // 3)
     for found in reversed(detections):
         colour = class_colour(found.index)
         x0, y0, x1, y1 = (round(value) for value in found.box)
         corner, opposite = (left + x0, y0), (left + x1 - 1, y1 - 1)
-        cv2.rectangle(picture, corner, opposite, _DARK, line + 2, cv2.LINE_AA)
+        cv2.rectangle(picture, corner, opposite, _DARK, line + 2 * edge, cv2.LINE_AA)
         cv2.rectangle(picture, corner, opposite, colour, line * (2 if found == chosen else 1), cv2.LINE_AA)
     tags: list[_Tag] = []
     for found in detections:

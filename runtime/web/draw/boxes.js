@@ -2,20 +2,23 @@
 
 /** Step of the hue (golden ratio): neighbouring classes look different for any number of classes. */
 const GOLDEN = 0.618034;
+/** Saturation and brightness of every 21 classes: after 21 or 34 steps a hue nearly repeats. */
+const SHADES = [[0.75, 1], [0.4, 1], [0.9, 0.71], [0.45, 0.75]];
 const DARK = "rgb(20 20 20)";
 /** Height of a capital letter as a share of the font's size. */
 const CAPITAL = 0.72;
 
 /**
- * The colour of a class: hue with saturation 0.75 at full brightness, as red, green, blue; the same for every picture.
+ * The colour of a class, as red, green, blue; the same for every picture.
  * @param {number} index
  * @returns {[number, number, number]}
  */
 export function classColour(index) {
   const hue = 6 * ((0.36 + index * GOLDEN) % 1);
+  const [saturation, brightness] = SHADES[Math.floor(index / 21) % SHADES.length];
   const channel = (/** @type {number} */ n) => {
     const k = (n + hue) % 6;
-    return Math.round(255 * (1 - 0.75 * Math.max(0, Math.min(k, 4 - k, 1))));
+    return Math.round(255 * brightness * (1 - saturation * Math.max(0, Math.min(k, 4 - k, 1))));
   };
   return [channel(5), channel(3), channel(1)];
 }
@@ -28,12 +31,13 @@ export function classColour(index) {
 export function drawBoxes(context, detections) {
   const { width, height } = context.canvas;
   const line = Math.max(1, Math.round(Math.min(height, width) / 240)), inset = line / 2;
+  const edge = Math.max(1, Math.floor(line / 3));
   const letters = Math.max(9, Math.round(Math.min(height / 40, width / 64)));
   context.font = `600 ${Math.round(letters / CAPITAL)}px system-ui, sans-serif`;
   context.textBaseline = "alphabetic";
   for (const found of [...detections].reverse()) {
     const [left, top, right, bottom] = found.box.map(Math.round);
-    for (const [style, wide] of /** @type {[string, number][]} */ ([[DARK, line + 2], [paintOf(found.index), line]])) {
+    for (const [style, wide] of /** @type {[string, number][]} */ ([[DARK, line + 2 * edge], [paintOf(found.index), line]])) {
       context.strokeStyle = style;
       context.lineWidth = wide;
       context.strokeRect(left + inset, top + inset, right - left - line, bottom - top - line);
