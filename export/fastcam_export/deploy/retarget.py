@@ -43,9 +43,13 @@ def retarget(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
     _drop_unused(model)
     lacking = sorted({node.op_type for node in _branch(model)} - target.operators - {"Constant"})
     if lacking:
+        advice = (
+            "export the network from before its quantisation"
+            if "DequantizeLinear" in lacking
+            else "name fewer --outputs; saliency_map alone is possible"
+        )
         raise GraftError(
-            f"target {name}: the requested outputs need {', '.join(lacking)}, which it lacks; "
-            "name fewer --outputs; saliency_map alone is possible"
+            f"target {name}: the requested outputs need {', '.join(lacking)}, which it lacks; {advice}"
         )
     return ir.to_proto(model)
 

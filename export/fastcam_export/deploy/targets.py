@@ -11,12 +11,12 @@ MatMul Max MaxPool Mul PRelu Pow Relu Reshape Resize Sigmoid Sin Slice Softmax S
 Transpose Unsqueeze
 """
 _NNAPI = """
-Abs DepthToSpace DequantizeLinear Flatten Floor Gather Log Min Neg Pad QuantizeLinear
+Abs DepthToSpace DequantizeLinear Flatten Floor Gather LeakyRelu Log Min Neg Pad QuantizeLinear
 """
 _COREML = """
-ArgMax Ceil ConvTranspose Cos DepthToSpace Erf GatherND Gelu GroupNormalization HardSigmoid
-InstanceNormalization LayerNormalization LeakyRelu Range ReduceMax ReduceMean ReduceSum Round Shape
-Softplus Split Tile
+And ArgMax Ceil ConvTranspose Cos DepthToSpace Erf GatherND Gelu GroupNormalization HardSigmoid
+InstanceNormalization LayerNormalization LeakyRelu ReduceMax ReduceMean ReduceSum Round Shape
+Softplus Split Tile Where
 """
 _QNN = """
 Abs And ArgMax ArgMin Cos DepthToSpace DequantizeLinear Equal Expand Flatten Floor Gather Gelu
@@ -45,11 +45,11 @@ class Target:
 TARGETS: Mapping[str, Target] = {
     "nnapi": Target(
         _words(_COMMON, _NNAPI),
-        "onnxruntime, tools/ci_build/github/android/nnapi_supported_ops.md, commit 5308675",
+        "onnxruntime, tools/ci_build/github/android/nnapi_supported_ops.md, commit 666fcbd",
     ),
     "coreml": Target(
         _words(_COMMON, _COREML),
-        "onnxruntime, tools/ci_build/github/apple/coreml_supported_mlprogram_ops.md, commit 04f568d",
+        "onnxruntime, tools/ci_build/github/apple/coreml_supported_mlprogram_ops.md, commit 073e49f",
     ),
     "qnn": Target(
         _words(_COMMON, _QNN), "onnxruntime, docs/execution-providers/QNN-ExecutionProvider.md, from 1.18 on"

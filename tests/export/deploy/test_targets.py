@@ -21,6 +21,7 @@ from fastcam_runtime.preprocess import Preprocessor
 from scipy import special
 from support.networks import residual_net, small_cnn
 from support.running import metadata_of
+from support.shared_data import shared
 
 LISTED = [name for name, target in TARGETS.items() if target.operators is not None]
 CHELSEA = Path(__file__).parents[3] / "runtime/fastcam_runtime/sources/clip/chelsea.jpg"
@@ -97,6 +98,26 @@ def test_class_maps_where_the_list_has_them_and_a_clear_refusal_where_not() -> N
         np.testing.assert_allclose(after[output], before[output], atol=1e-4, rtol=0)
     with pytest.raises(GraftError, match="target nnapi: the requested outputs need ArgMax"):
         graft(plain, outputs=outputs, target="nnapi")
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_half_precision_for_every_list(name: str) -> None:
+    plain = small_cnn("float16[1,3,64,64] input", dtype=np.float16)
+    wanted, found = graft(plain), graft(plain, target=name)
+    allowed = TARGETS[name].operators
+    assert allowed is not None
+    assert branch_operators(found) <= allowed
+    x = picture(64, 64).astype(np.float16)
+    np.testing.assert_allclose(
+        run(found, x)["saliency_map"], run(wanted, x)["saliency_map"], atol=1e-4, rtol=0
+    )
+
+
+def test_quantised_network_for_a_target_without_quantisation_says_what_to_do() -> None:
+    with pytest.raises(
+        GraftError, match="need DequantizeLinear, which it lacks; export the network from before"
+    ):
+        graft(shared("models/mobilenet_v2-int8-qdq.onnx"), target="coreml")
 
 
 def test_unknown_target_is_refused_with_the_known_ones() -> None:
