@@ -81,7 +81,7 @@ export function draw(canvas, result, options = {}) {
 }
 
 async function siteRuntime() {
-  const folder = new URL("./ort/", import.meta.url).href;
+  const folder = new URL(/* @vite-ignore */ "./ort/", import.meta.url).href;
   const ort = await import(/* @vite-ignore */ /* webpackIgnore: true */ `${folder}ort.wasm.min.mjs`).catch(() => {
     throw new Error(`no onnxruntime in ${folder}; give it: load(source, { ort }) with ort from "onnxruntime-web"`);
   });
