@@ -2,8 +2,8 @@
 
     python benchmarks/openvino_target.py plain.onnx grafted.onnx … [--rounds N]
 
-Needs an environment with openvino and numpy; it imports nothing from this project. The batch is fixed to 1 in
-every file, and float32 is kept even if the processor supports bfloat16.
+For a virtual environment of its own with openvino and numpy; it imports nothing from this project. The batch
+is fixed to 1 in every file, and float32 kept even if the processor supports bfloat16.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def main() -> int:
     print(f"openvino {openvino.__version__}, {options.rounds} rounds")
     for path, column in zip(options.files, times.T, strict=True):
         low, middle, high = np.percentile(column - times[:, 0], (25, 50, 75)) / plain * 100
-        quartiles = f"quartiles {low:+.1f} … {high:+.1f}"
-        print(f"{path.name:40} {np.median(column):7.2f} ms  {middle:+6.1f} %  {quartiles}")
+        cost = f"{middle:+6.1f} %  quartiles {low:+.1f} … {high:+.1f}"
+        print(f"{path.name:40} {np.median(column):7.2f} ms  {cost}")
     return 0
 
 
