@@ -1,4 +1,4 @@
-/* Vectors of eight numbers, loaded from bytes: AVX2, NEON, or plain loops elsewhere. Compilers do not vectorise
+/* Vectors of eight numbers, loaded from floats or bytes: AVX2, NEON, or plain loops elsewhere. Compilers do not vectorise
  * loops that mix bytes with floats, so these use intrinsics. */
 #ifndef FASTCAM_LANES_H
 #define FASTCAM_LANES_H
@@ -34,11 +34,19 @@ static inline Floats mantissas(Floats a)
     const __m256i low = every_int(0x007fffff), one = every_int(0x3f800000);
     return _mm256_castsi256_ps(_mm256_or_si256(_mm256_and_si256(_mm256_castps_si256(a), low), one));
 }
+static inline Floats added(Floats a, Floats b) { return _mm256_add_ps(a, b); }
+static inline Floats rectified(Floats a) { return _mm256_max_ps(a, _mm256_setzero_ps()); } /* 0 for a NaN */
 /* The mantissas of positive numbers; their exponents, biased, are added to `sum`. */
 static inline Floats split_off(Floats a, Ints *sum)
 {
     *sum = plus(*sum, exponents(a));
     return mantissas(a);
+}
+static inline double total_of(Floats a)
+{
+    __m256d four = _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(a)), _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)));
+    __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
 }
 static inline int32_t sum_of(Ints a)
 {
@@ -117,6 +125,21 @@ static inline Floats split_off(Floats a, Ints *sum)
     __asm__("" : "+w"(a.low), "+w"(a.high), "+w"(sum->low), "+w"(sum->high));
     return mantissas(a);
 }
+static inline Floats added(Floats a, Floats b)
+{
+    return (Floats){vaddq_f32(a.low, b.low), vaddq_f32(a.high, b.high)};
+}
+static inline Floats rectified(Floats a)
+{
+    const float32x4_t none = vdupq_n_f32(0);
+    return (Floats){vmaxnmq_f32(a.low, none), vmaxnmq_f32(a.high, none)}; /* 0 for a NaN */
+}
+static inline double total_of(Floats a)
+{
+    float64x2_t low = vaddq_f64(vcvt_f64_f32(vget_low_f32(a.low)), vcvt_high_f64_f32(a.low));
+    float64x2_t high = vaddq_f64(vcvt_f64_f32(vget_low_f32(a.high)), vcvt_high_f64_f32(a.high));
+    return vaddvq_f64(vaddq_f64(low, high));
+}
 static inline int32_t sum_of(Ints a) { return vaddvq_s32(vaddq_s32(a.low, a.high)); }
 static inline float product_of(Floats a)
 {
@@ -153,10 +176,19 @@ static inline Floats lift(Ints a, Floats epsilon) { EACH(Floats, (float)a.lane[l
 static inline Floats times(Floats a, Floats b) { EACH(Floats, a.lane[l] * b.lane[l]); }
 static inline Ints exponents(Floats a) { EACH(Ints, exponent_of(a.lane[l])); }
 static inline Floats mantissas(Floats a) { EACH(Floats, mantissa_of(a.lane[l])); }
+static inline Floats added(Floats a, Floats b) { EACH(Floats, a.lane[l] + b.lane[l]); }
+static inline Floats rectified(Floats a) { EACH(Floats, a.lane[l] > 0 ? a.lane[l] : 0); }
 static inline Floats split_off(Floats a, Ints *sum)
 {
     *sum = plus(*sum, exponents(a));
     return mantissas(a);
+}
+static inline double total_of(Floats a)
+{
+    double total = 0;
+    for (size_t l = 0; l < LANES; l++)
+        total += (double)a.lane[l];
+    return total;
 }
 static inline int32_t sum_of(Ints a)
 {

@@ -14,7 +14,6 @@ enum {
     GROUP = 4,              /* factors of a product */
     ROWS = 8,               /* rows that are read at once */
     RENORMALIZE_ROWS = 256, /* rows between two calls of renormalize(): the product stays below 2^(256/4 + 8) */
-    FOLDABLE = 28,          /* most rows for which the product of 16 mantissas, each below 2^(28/4), is a float */
     CACHE_LINE = 16,        /* in floats */
     EXPONENT_BIAS = 127,
 };
@@ -134,32 +133,4 @@ static int32_t gather_positive(Columns *columns, Activations x, size_t count, fl
 static int32_t gather_rectified(Columns *columns, Activations x, size_t count, float epsilon)
 {
     return gather_all(columns, x.data, x.stride, x.channels / x.block, count, epsilon, 1);
-}
-
-/* Halve the number of columns: combine the two halves of each pixel's `width` columns, or neighbours if a half is
- * too short for a vector. */
-INLINED void fold_once(const Columns *restrict in, size_t width, size_t count, Columns *restrict out)
-{
-    const size_t half = width > 4 ? width / 2 : 1, step = 2 * half;
-    for (size_t i = 0; i < count * width / step; i++) {
-        for (size_t l = 0; l < half; l++) {
-            size_t first = i * step + l, second = first + half;
-            out->total[i * half + l] = in->total[first] + in->total[second];
-            out->mantissa[i * half + l] = in->mantissa[first] * in->mantissa[second];
-            out->exponent[i * half + l] = in->exponent[first] + in->exponent[second];
-        }
-    }
-}
-
-/* Combine the `block` columns of each pixel into one; returns where the result is, `columns` or `spare`. The
- * product of `block` mantissas must fit into a float. */
-INLINED Columns *fold(Columns *columns, Columns *spare, size_t count, size_t block)
-{
-    fold_once(columns, block, count, spare);
-    fold_once(spare, block / 2, count, columns);
-    fold_once(columns, block / 4, count, spare);
-    if (block == 8)
-        return spare;
-    fold_once(spare, 2, count, columns);
-    return columns;
 }

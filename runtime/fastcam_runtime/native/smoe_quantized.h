@@ -4,12 +4,7 @@
  * scale·SMOE(q, ε/scale). The sum of the q is a sum of integers, hence exact. */
 #include "smoe_scale.h"
 
-#include "lanes.h"
-
-enum {
-    BURST = 8,                 /* channels that are read at once */
-    RENORMALIZE_PRODUCTS = 64, /* mantissas, each below 2, whose product fits into a float with room to spare */
-};
+enum { BURST = 8 }; /* channels that are read at once */
 
 /* q of eight bytes. `simple` activations are uint8 with zero point 0 and need no XOR and no subtraction. */
 INLINED Ints steps_of(const uint8_t *bytes, Quantized x, int simple)

@@ -7,10 +7,10 @@
  * 0, and a column with an infinity gives 0. The result is always finite and ≥ 0, and exactly 0 for equal channels.
  *
  * Activations are in planes (NCHW), or in blocks of 8 or 16 channels (NCHWc), as onnxruntime stores them on some
- * processors. Blocks are read as fewer and wider planes, with one column per pixel and channel of the block; these
- * columns are folded into one per pixel at the end. */
+ * processors. */
 #include "logarithms.h"
 #include "smoe_columns.h"
+#include "smoe_blocks.h"
 #include "smoe_exact.h"
 
 /* Below this, log2 m − mean log2 y has fewer than six correct digits on the fast path. */
@@ -59,18 +59,16 @@ static inline void repair_columns(Activations x, size_t count, float epsilon, in
 
 INLINED void smoe_fast(Activations x, size_t count, float epsilon, int relu, float *out)
 {
-    Columns gathered, spare, *columns = &gathered;
-    size_t width = count * x.block;
-    int32_t bias = (relu ? gather_rectified : gather_positive)(columns, x, width, epsilon);
-    if (x.block > 1) {
-        if (x.channels > FOLDABLE * x.block) {
-            renormalize(columns, 0, width);
-            bias += EXPONENT_BIAS;
-        }
-        columns = fold(columns, &spare, count, x.block);
-        bias *= (int32_t)x.block;
-    }
-    finish_columns(columns, x.channels, bias, count, out);
+    Columns columns;
+    int32_t bias = 0;
+    if (count == 0)
+        return;
+    if (x.block > 1)
+        for (size_t p = 0; p < count; p++)
+            gather_blocks(x, p, every_float(epsilon), relu, &columns);
+    else
+        bias = (relu ? gather_rectified : gather_positive)(&columns, x, count, epsilon);
+    finish_columns(&columns, x.channels, bias, count, out);
 }
 
 INLINED void smoe_of(Activations x, size_t count, float epsilon, int relu, float *out)

@@ -17,7 +17,7 @@ NATIVE = ROOT / "runtime/fastcam_runtime/native"
 GCC, OBJDUMP = "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump"
 HOT = {
     "kernels_generic.c": {
-        "smoe_columns.h": ("gather", "renormalize", "fold_once"),
+        "smoe_columns.h": ("gather", "renormalize"),
         "smoe_scale.h": ("finish_columns",),
         "combine_scales.h": ("stretch_evenly", "add_parts"),
         "gauss_normalize.h": ("gauss_normalize",),
