@@ -156,7 +156,7 @@ def _through(
 def _strided(node: ir.Node, source: TensorGeometry, shape: tuple[int, ...], shapes: Shapes) -> TensorGeometry:
     before = shapes.get(node.inputs[0].name or "") if node.inputs[0] is not None else None
     # These operators read NCHW by definition, so here a lost layout is known again.
-    if before is None or source.foreign or source.layout not in (None, "NCHW"):
+    if before is None or len(before) != 4 or source.foreign or source.layout not in (None, "NCHW"):
         return replace(source, layout=None)
     stride = _rescaled(source, spatial_size(before, "NCHW"))
     if source.layout is None and stride[0] / source.stride[0] != stride[1] / source.stride[1]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from .values import Dims, fixed_dims
 Shapes = dict[str, tuple[int, ...]]
 _USUAL_SIZES = ((48, 320), (32, 320), (32, 100), (640, 640), (256, 256), (112, 112), (64, 64))
 """Sizes to try where the assumed one does not work: lines of text first, whose height is often fixed."""
+_SHAPE = "/shape of fastcam"
 TypesAndShapes = dict[str, tuple[ir.DataType, tuple[int, ...]]]
 
 
@@ -36,14 +37,20 @@ def concrete_shapes(model: ir.Model, ends: Ends, folder: Path | None = None) -> 
     Shapes that ONNX cannot infer (behind computed Pads or Reshapes) are observed in one run, with external
     weights from `folder`. The element types that are found are set on the graph's values.
     """
-    found = _inferred(model, ends)
+    assert ends.image.dtype is not None
+    inferred = infer(model.graph, model.graph, {ends.image: ends.shape})
+    types = {name: value.dtype for name, value in inferred.items() if value.dtype is not None}
+    found: TypesAndShapes = {ends.image.name or "": (ends.image.dtype, ends.shape)}
+    for name, dtype in types.items():
+        if (dims := fixed_dims(inferred[name])) is not None:
+            found[name] = (dtype, dims)
     pixels = ends.shape[0] * ends.size[0] * ends.size[1]
     for name, (_, shape) in found.items():
         check_elements(f"the tensor '{name}'", shape, pixels)
     values = {v.name: v for node in ends.path for v in node.outputs if v.name}
     missing = [name for name in values if name not in found]
     if missing:
-        found.update(_observed(model, ends, missing, folder))
+        found.update(_observed(model, ends, missing, types, folder))
     for name, (dtype, _) in found.items():
         if name in values:
             values[name].dtype = dtype
@@ -62,16 +69,6 @@ def lasting_shapes(model: ir.Model, shapes: Shapes) -> dict[str, Dims]:
     return {name: (None,) * len(shape) for name, shape in shapes.items()}
 
 
-def _inferred(model: ir.Model, ends: Ends) -> TypesAndShapes:
-    assert ends.image.dtype is not None
-    found: TypesAndShapes = {ends.image.name or "": (ends.image.dtype, ends.shape)}
-    for name, value in infer(model.graph, model.graph, {ends.image: ends.shape}).items():
-        shape = fixed_dims(value)
-        if shape is not None and value.dtype is not None:
-            found[name] = (value.dtype, shape)
-    return found
-
-
 def _find_weights(proto: onnx.ModelProto, folder: Path) -> str:
     """Replace the paths of external weights by their real paths, and return the folder that holds them all.
 
@@ -88,17 +85,28 @@ def _find_weights(proto: onnx.ModelProto, folder: Path) -> str:
     return root
 
 
-def _observed(model: ir.Model, ends: Ends, names: list[str], folder: Path | None) -> TypesAndShapes:
-    """Run the model once with the wanted tensors as outputs, and read their shapes."""
+def _observed(
+    model: ir.Model, ends: Ends, names: list[str], types: Mapping[str, ir.DataType], folder: Path | None
+) -> TypesAndShapes:
+    """Run the model once, and read the shapes of the wanted tensors, some of whose `types` are known.
+
+    To keep hundreds of tensors would take far more memory than the run: where the type is known, a node reads
+    the shape alone.
+    """
     try:
-        results = observe(model, ends, names, folder)
+        results = observe(model, ends, names, folder, measured=types)
     except GraftError as error:
         other = _other_size(model, ends, folder)
         if other is not None:
             asked = ",".join(map(str, other))
             raise GraftError(f"an --input-shape is needed, such as {asked}, which works: {error}") from error
         raise GraftError(f"the shape of '{names[0]}' cannot be inferred, and {error}") from error
-    return {name: (ir.DataType.from_numpy(result.dtype), result.shape) for name, result in results.items()}
+    return {
+        name: (types[name], tuple(result.tolist()))
+        if name in types
+        else (ir.DataType.from_numpy(result.dtype), result.shape)
+        for name, result in results.items()
+    }
 
 
 def _other_size(model: ir.Model, ends: Ends, folder: Path | None) -> tuple[int, ...] | None:
@@ -120,8 +128,11 @@ def observe(
     names: Sequence[str],
     folder: Path | None = None,
     picture: np.ndarray | None = None,
+    measured: Collection[str] = (),
 ) -> dict[str, np.ndarray]:
     """The tensors `names` of one run, by name; a sequence of tensors is left out.
+
+    Of those that are `measured`, the result is the shape instead.
 
     All inputs are zeros, except the `picture` if one is given. External weights are in `folder`.
 
@@ -130,9 +141,19 @@ def observe(
     """
     proto = ir.to_proto(model)
     present = {output.name for output in proto.graph.output}
-    proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in present)
+    read = [f"{name}{_SHAPE}" if name in measured else name for name in names]
+    proto.graph.node.extend(
+        onnx.helper.make_node("Shape", [name], [output])
+        for name, output in zip(names, read, strict=True)
+        if name in measured
+    )
+    proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in read if name not in present)
     options = quiet_options()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    # A fusion saves memory, and removes tensors: then only their shapes can be read. And onnxruntime may
+    # replace an If by one of its branches, and forget the name of the result.
+    fused = measured and not any(node.op_type == "If" for node in proto.graph.node)
+    level = ort.GraphOptimizationLevel
+    options.graph_optimization_level = level.ORT_ENABLE_BASIC if fused else level.ORT_DISABLE_ALL
     if folder is not None:
         options.add_session_config_entry(WEIGHTS_FOLDER, _find_weights(proto, folder))
     image = ends.image.name or ""
@@ -143,5 +164,5 @@ def observe(
         feeds = make_feeds(session.get_inputs(), image, ends.shape, np.zeros)
         if picture is not None:
             feeds[image] = picture
-        results = Runner("the model", data)(session, list(names), feeds, trial=True)
+        results = Runner("the model", data)(session, read, feeds, trial=True)
     return {n: result for n, result in zip(names, results, strict=True) if isinstance(result, np.ndarray)}

@@ -8,6 +8,7 @@ import pytest
 from fastcam_export import Options
 from fastcam_export.analysis.plan import plan
 from fastcam_export.load import load
+from fastcam_runtime.model import watching
 from support.found_taps import found, taps_of
 from support.networks import network, small_cnn
 
@@ -107,6 +108,44 @@ def test_shapes_hidden_behind_a_computed_pad_are_learnt_from_a_run() -> None:
         w1=np.ones((8, 3, 3, 3), np.float32), w2=np.ones((10, 8, 3, 3), np.float32),
     )  # fmt: skip
     assert found(model) == [("a1", 8, 32), ("a2", 10, 15)]
+
+
+def test_learning_shapes_takes_no_more_memory_than_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """24 tensors of 17 MB, all of unknown shape: a run needs two of them at a time."""
+    monkeypatch.setattr(watching, "run_bytes", lambda pixels: 200_000_000)
+    chain = "".join(f"a{k + 1} = Relu (a{k})\n" for k in range(24))
+    model = network(
+        f"""
+        shape = Shape (input)
+        rest = Mod (shape, one)
+        pads = Concat <axis=0> (rest, rest)
+        padded = Pad (input, pads)
+        a0 = Conv <kernel_shape=[1,1], strides=[2,2]> (padded, w)
+        {chain}
+        pooled = GlobalAveragePool (a24)
+        logits = Flatten (pooled)
+        """,
+        inputs="float[1,3,1024,1024] input", one=np.array([1]), w=np.ones((16, 3, 1, 1), np.float32),
+    )  # fmt: skip
+    assert found(model) == [("a24", 16, 512)]
+
+
+def test_shapes_behind_an_if_that_onnxruntime_replaces_by_a_branch() -> None:
+    model = network(
+        """
+        shape = Shape (input)
+        rest = Mod (shape, one)
+        pads = Concat <axis=0> (rest, rest)
+        padded = If <then_branch = yes () => (float[n,k,h,v] x) { x = Pad (input, pads) },
+                     else_branch = no () => (float[n,k,h,v] y) { y = Identity (input) }> (flag)
+        c = Conv <kernel_shape=[3,3], strides=[2,2]> (padded, w)
+        a = Relu (c)
+        pooled = GlobalAveragePool (a)
+        logits = Flatten (pooled)
+        """,
+        one=np.array([1]), w=np.ones((10, 3, 3, 3), np.float32), flag=np.array([True]),
+    )  # fmt: skip
+    assert found(model) == [("a", 10, 31)]
 
 
 def behind(preprocessing: str, **weights: np.ndarray) -> onnx.ModelProto:
