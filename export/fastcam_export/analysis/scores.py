@@ -54,6 +54,9 @@ def scores_of_one(model: ir.Model, ends: Ends, shapes: Shapes) -> Dims | None:
     dims = list(known_dims(ends.scores) or (None,) * len(shapes.get(name, ())))
     if not dims:
         return None
+    if None in ends.free_size and len(dims) == len(shapes.get(name, ())):
+        # A file that was made for one size may still declare what it gave then.
+        dims[1:] = [size if size == seen else None for size, seen in zip(dims, shapes[name], strict=True)][1:]
     if None in dims[1:]:
         # Declared as free, but perhaps known from the weights, or fixed as the picture is.
         inferred = infer(model.graph, model.graph, {}).get(name)

@@ -23,10 +23,10 @@ HEAD = np.random.default_rng(1).standard_normal((8, 5)).astype(np.float32)
 NO_CLASSES = "not for each class: no labels, no class maps"
 
 
-def sequence(size: str) -> onnx.ModelProto:
+def sequence(size: str, steps: str = "steps") -> onnx.ModelProto:
     """One number per column of the picture, as recognisers of text have."""
     body = f"{FEATURES} m = ReduceMean <axes=[1,2], keepdims=0> (a)\n logits = Sigmoid (m)\n"
-    return network(body, inputs=f"float[1,3,{size}] input", output="float[1,steps] logits", w=W)
+    return network(body, inputs=f"float[1,3,{size}] input", output=f"float[1,{steps}] logits", w=W)
 
 
 def rows() -> onnx.ModelProto:
@@ -59,12 +59,13 @@ def lines(capsys: pytest.CaptureFixture[str], *files: Path) -> list[str]:
     ("model", "told"),
     [
         (sequence("32,width"), f"one for each of ?, {NO_CLASSES}"),
+        (sequence("32,width", "160"), f"one for each of ?, {NO_CLASSES}"),
         (rows(), f"one for each of 4096×2, {NO_CLASSES}"),
         (best(), "no scores, but indices, names or flags: no labels, no class maps"),
         (classes("1,5"), "logits"),
         (classes("1,n"), "logits"),
     ],
-    ids=["sequence", "rows", "best", "classes", "free classes"],
+    ids=["sequence", "declared for another width", "rows", "best", "classes", "free classes"],
 )
 def test_the_plain_and_the_grafted_file_say_the_same(
     model: onnx.ModelProto, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
