@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from ...analysis.values import known_dims
 from ..site import Site, fits_into
-from .registry import rule
+from .registry import ANY, rule
 from .sliding_window import SlidingWindow, spread_windows, window_of
 
 
@@ -66,6 +66,25 @@ def _sum_batch(at: Site, g: ir.Value) -> ir.Value:
     if not own:
         return at.op.reduce("ReduceSum", g, range(len(batch)), keepdims=False)
     return at.sum_repeated(g)
+
+
+@rule("Einsum", inputs=ANY)
+def einsum(at: Site) -> ir.Value:
+    """The Einsum of g and the other operands, in the axes of `x`; an axis that only `x` has is repeated."""
+    given, arrow, result = at.node.attributes.get_string("equation", "").replace(" ", "").partition("->")
+    terms = given.split(",")
+    own, others = terms[at.index], [(k, term) for k, term in enumerate(terms) if k != at.index]
+    letters = given.replace(",", "")
+    if not letters.isalpha() or any(len(set(term)) < len(term) for term in terms):
+        raise at.refuse(f"its equation '{given}{arrow}{result}' has an ellipsis or a diagonal")
+    if not arrow:
+        result = "".join(sorted(letter for letter in letters if letters.count(letter) == 1))
+    known = result + "".join(term for _, term in others)
+    kept = "".join(letter for letter in own if letter in known)
+    equation = f"{','.join([result, *(term for _, term in others)])}->{kept}"
+    g = at.op.Einsum(at.g, *(at.input(k) for k, _ in others), equation=equation)
+    missing = [axis for axis, letter in enumerate(own) if letter not in known]
+    return at.op.Expand(at.op.Unsqueeze(g, missing), at.shape()) if missing else g
 
 
 @rule("Conv")

@@ -56,6 +56,13 @@ def reduce_l2(at: Site) -> ir.Value:
     return op.Mul(at.x, op.Div(_kept(at, at.g, axes), length))
 
 
+@rule("ReduceLogSumExp")
+def reduce_log_sum_exp(at: Site) -> ir.Value:
+    """ln Σeˣ: g·eˣ⁻ʸ, the softmax of x."""
+    op, axes = at.op, _axes(at)
+    return op.Mul(_kept(at, at.g, axes), op.Exp(op.Sub(at.x, _kept(at, at.y, axes))))
+
+
 @rule("Softmax")
 def softmax(at: Site) -> ir.Value:
     """y·(g − Σ g·y)."""
