@@ -45,6 +45,8 @@ def guarded(name: str) -> Iterator[None]:
     except MemoryError as error:
         raise ModelError(f"{name}: not enough memory") from error
     except Exception as error:
+        if isinstance(error, RuntimeError) and _NO_THREAD in str(error):
+            raise FastcamError(f"{name}: no thread can be started: too little memory, or a limit") from error
         what = f"{type(error).__name__}: {first_line(error)[:_LONGEST_REASON]}"
         raise UnexpectedError(
             f"{name}: {what}; this is a bug in fastcam, please report it with the file "
@@ -53,6 +55,8 @@ def guarded(name: str) -> Iterator[None]:
 
 
 _LONGEST_REASON = 300
+_NO_THREAD = "can't start new thread"
+"""How Python says that the system refuses one more."""
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fastcam_runtime.errors import first_line, last_line
+from fastcam_runtime.errors import FastcamError, UnexpectedError, first_line, guarded, last_line
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,9 @@ from fastcam_runtime.errors import first_line, last_line
 def test_one_line(text: str, first: str, last: str) -> None:
     assert first_line(RuntimeError(text)) == first
     assert last_line(RuntimeError(text)) == last
+
+
+def test_a_thread_that_the_system_refuses_is_no_bug() -> None:
+    with pytest.raises(FastcamError, match="no thread can be started") as found, guarded("fastcam run"):
+        raise RuntimeError("can't start new thread")
+    assert not isinstance(found.value, UnexpectedError)

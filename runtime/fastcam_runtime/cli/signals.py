@@ -103,7 +103,9 @@ def faults_ended() -> Iterator[None]:
     The processor cannot continue, so a handler in Python never runs. But the system writes the number of the
     signal to a socket, and a thread waits there.
     """
-    if threading.current_thread() is not threading.main_thread():
+    main = threading.current_thread() is threading.main_thread()
+    # Python's own fault handler (PYTHONFAULTHANDLER) has the signal already, and reports it.
+    if not main or signal.getsignal(signal.SIGFPE) is None:
         yield
         return
     reader, writer = socket.socketpair()

@@ -293,6 +293,13 @@ def test_an_import_that_fails_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_fault_handler_of_python_is_left_alone() -> None:
+    with fastcam("cache", "list", environment={"PYTHONFAULTHANDLER": "1"}) as process:
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.slow
 def test_a_current_folder_that_was_removed(tmp_path: Path) -> None:
     model = save_graft(tmp_path / "model.onnx")
     program = "import os, sys; os.rmdir(os.getcwd()); from fastcam_runtime.cli.main import entry; entry()"
