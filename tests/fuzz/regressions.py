@@ -242,6 +242,25 @@ def long_label() -> onnx.ModelProto:
     return model
 
 
+def endless_list() -> onnx.ModelProto:
+    """A list of 2^62 numbers: shape inference wrote it out until the memory was full."""
+    model = small_cnn()
+    limits = {"first": 0, "last": 1 << 62, "step": 1}
+    for name, value in limits.items():
+        model.graph.initializer.append(helper.make_tensor(name, TensorProto.INT64, [], [value]))
+    model.graph.node[1].output[0] = "plain"
+    for at, node in enumerate(
+        (
+            helper.make_node("Range", [*limits], ["list"]),
+            helper.make_node("Cast", ["list"], ["floats"], to=TensorProto.FLOAT),
+            helper.make_node("ReduceSum", ["floats"], ["sum"], keepdims=0),
+            helper.make_node("Add", ["plain", "sum"], ["a1"]),
+        )
+    ):
+        model.graph.node.insert(2 + at, node)
+    return model
+
+
 REGRESSIONS: dict[str, tuple[Maker, str]] = {
     "huge_weight": (huge_weight, "w1"),
     "nested_functions": (nested_functions, "nodes"),
@@ -268,5 +287,6 @@ REGRESSIONS: dict[str, tuple[Maker, str]] = {
     "node_without_inputs": (node_without_inputs, "no image input"),
     "node_without_outputs": (node_without_outputs, "no image input"),
     "many_nodes": (many_nodes, "nodes"),
+    "endless_list": (endless_list, "far too many numbers"),
     "unnamed_image": (unnamed_image, "no image input"),
 }

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import onnx
 import onnx_ir as ir
+from fastcam_runtime.model.watching import LastResort
+
+from ..errors import LoadError
 
 SMALL = 1024
 """Inference sees the values of initializers up to this many elements: they may hold a shape."""
+_MOST_BYTES = 1 << 30
+"""Memory for one inference: 100,000 nodes take a tenth of it."""
 
 
 def infer(
@@ -36,11 +43,35 @@ def infer(
     opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in graph.opset_imports.items()]
     model = onnx.helper.make_model(proto, opset_imports=opsets)
     try:
-        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        with _bounded_memory():
+            inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
     except onnx.shape_inference.InferenceError:
         return {}
+    except MemoryError as error:
+        raise LoadError("its shapes take too much memory: it has a list of far too many numbers") from error
     tensors = (info for info in inferred.graph.value_info if info.type.HasField("tensor_type"))
     return {info.name: ir.from_proto(info) for info in tensors}
+
+
+@contextmanager
+def _bounded_memory() -> Iterator[None]:
+    """Raise MemoryError in this block beyond `_MOST_BYTES`. Inference writes out any list of integers whose
+    length it knows, and that may be 2^62. Only in the command line: other threads of a program are bounded too.
+    """
+    pages = Path("/proc/self/statm")
+    if LastResort.end is None or not pages.exists():
+        yield
+        return
+    import resource  # not on Windows
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    most = int(pages.read_text().split()[0]) * resource.getpagesize() + _MOST_BYTES
+    limits = [most, *(limit for limit in before if limit != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_AS, (min(limits), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def _with_shape(value: ir.Value, dims: Sequence[int | None]) -> onnx.ValueInfoProto:

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> None:
     options = Options(**graft_options(args))
     source = load(args.model, input_shape=options.input_shape)
     found = plan(source, options)
-    if not found.has_classes:
+    if not found.has_classes or found.classes == 0:
         raise GraftError(
             f"'{found.ends.scores.name}' of {args.model} has no score per class: check needs a classifier"
         )
