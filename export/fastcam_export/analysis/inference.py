@@ -55,8 +55,10 @@ def infer(
 
 @contextmanager
 def _bounded_memory() -> Iterator[None]:
-    """Raise MemoryError in this block beyond `_MOST_BYTES`. Inference writes out any list of integers whose
-    length it knows, and that may be 2^62. Only in the command line: other threads of a program are bounded too.
+    """Raise MemoryError in this block beyond `_MOST_BYTES`, in the command line.
+
+    Inference writes out any list of integers whose length it knows, and that may be 2^62. A program is left
+    alone: its other threads would be bounded too.
     """
     pages = Path("/proc/self/statm")
     if LastResort.end is None or not pages.exists():
