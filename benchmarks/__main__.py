@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 
 from fastcam_runtime.text import format_table
 
-from .networks import RESULTS
-from .rounds import CLOCKS
-from .running import Remaining, Stopped, run, stopped_by_signals
+from .measuring.rounds import CLOCKS
+from .measuring.running import Remaining, Stopped, run, stopped_by_signals
+from .paths import RESULTS
 
 PARTS = {
     "overhead": ["--check"],

@@ -19,7 +19,9 @@ from pathlib import Path
 
 from fastcam_runtime.errors import FastcamError
 
-from .cost_tables import (
+from .inputs.networks import NETWORKS
+from .paths import REFERENCE, RESULTS, ROOT
+from .tables.cost_tables import (
     FORM_TITLES,
     PARTS,
     cost_row,
@@ -28,13 +30,10 @@ from .cost_tables import (
     tables,
     timing,
 )
-from .device_tables import ResultJson, int8_row
-from .markdown import markdown_table, paragraph
-from .networks import NETWORKS, RESULTS
-from .targets import Outcome, missed_aims, outcomes
+from .tables.device_tables import ResultJson, int8_row
+from .tables.markdown import markdown_table, paragraph
+from .tables.targets import Outcome, missed_aims, outcomes
 
-REFERENCE = Path(__file__).with_name("reference")
-ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 COSTS = ROOT / "docs" / "costs.md"
 BEGIN, END = "<!-- costs: begin -->", "<!-- costs: end -->"
@@ -91,7 +90,7 @@ def _missed_list(found: Sequence[Outcome], aims: Mapping[str, Sequence[str]]) ->
         each = "; ".join(
             f"by *{FORM_TITLES[form]}* on {', '.join(networks)}" for form, networks in aims.items()
         )
-        kept = f"All {len(found)} promises of `benchmarks/targets.py` are kept."
+        kept = f"All {len(found)} promises of `benchmarks/tables/targets.py` are kept."
         return paragraph(f"{kept} Stricter aims are missed {each}." if each else kept)
     head = f"**{len(missed)} of {len(found)} promises are broken** (measured, and the limit in brackets):\n"
     lines = [

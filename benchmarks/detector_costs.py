@@ -22,12 +22,13 @@ from typing import Any
 
 from fastcam_runtime.measure.inputs import random_inputs
 
-from . import report
-from .costs import REFERENCE, ROOT, with_section
-from .forms import PLAIN, available_forms, make_files, open_form
-from .markdown import markdown_table, paragraph
-from .networks import DETECTORS, RESULTS
-from .rounds import Contender, difference, measure, summary
+from .costs import with_section
+from .inputs.networks import DETECTORS
+from .measuring import report
+from .measuring.forms import PLAIN, available_forms, make_files, open_form
+from .measuring.rounds import Contender, difference, measure, summary
+from .paths import REFERENCE, RESULTS, ROOT
+from .tables.markdown import markdown_table, paragraph
 
 NAME = "detector_costs"
 PAGE = ROOT / "docs" / "detectors.md"

@@ -29,9 +29,9 @@ from fastcam_runtime.explanation import Explanation
 from fastcam_runtime.image import Array
 from fastcam_runtime.text import format_table
 
-from .detector_publishers import PUBLISHERS
+from .compared.detector_publishers import PUBLISHERS
+from .paths import SHARED
 
-SHARED = Path(__file__).parents[2] / "shared"
 SURE = 0.5
 """The lowest score of a publisher's best detection that counts."""
 LEAST_IOU, LEAST_PEAKS = 0.9, 0.9

@@ -24,10 +24,11 @@ from fastcam_runtime.model.session import open_session
 from fastcam_runtime.text import format_table
 from numpy.typing import NDArray
 
-from . import report
-from .modules import LAST, exported_file, import_torchvision, module
-from .networks import NETWORKS, RESULTS, check_name
-from .pictures import pictures
+from .inputs.modules import LAST, exported_file, import_torchvision, module
+from .inputs.networks import NETWORKS, check_name
+from .inputs.pictures import pictures
+from .measuring import report
+from .paths import RESULTS
 
 LIMIT = 1e-3
 THEIR_EPSILON = 1e-6

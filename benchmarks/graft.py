@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from fastcam_runtime.text import format_table
 
-from . import report
-from .modules import plain_file
-from .networks import NETWORKS, RESULTS, check_name
+from .inputs.modules import plain_file
+from .inputs.networks import NETWORKS, check_name
+from .measuring import report
+from .paths import RESULTS, ROOT
 
 TIME_LIMIT_S = 10.0
 MEMORY_LIMIT = 3.0
@@ -32,7 +33,7 @@ LIMITED = "resnet50"
 
 _PROBE = """
 import json, sys, time
-from benchmarks.process_memory import memory_bytes, peak_bytes, reset_peak
+from benchmarks.measuring.process_memory import memory_bytes, peak_bytes, reset_peak
 import onnx, onnx_ir, onnxruntime, cv2, fastcam_export.cli.main, fastcam_runtime.cli.main
 sys.argv[0] = "fastcam"
 before = memory_bytes()
@@ -49,9 +50,7 @@ def graft_once(plain: Path, target: Path) -> dict[str, float]:
     """Export `plain` to `target` in a fresh process."""
     command = [sys.executable, "-c", _PROBE, "export", str(plain), str(target)]
     started = time.perf_counter()
-    done = subprocess.run(
-        command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=True
-    )
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     whole = time.perf_counter() - started
     measured: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
     return {**measured, "command_seconds": whole}

@@ -18,13 +18,15 @@ from typing import Any
 
 from fastcam_runtime.text import format_table
 
-from . import report, targets
-from .forms import available_forms, make_files
-from .int8_files import NETWORKS, int8_file
-from .networks import NETWORKS as ALL
-from .networks import RESULTS, SIZE
+from .inputs.int8_files import NETWORKS, int8_file
+from .inputs.networks import NETWORKS as ALL
+from .inputs.networks import SIZE
+from .measuring import report
+from .measuring.forms import available_forms, make_files
+from .measuring.rounds import CLOCKS
 from .overhead import measure_forms
-from .rounds import CLOCKS
+from .paths import RESULTS
+from .tables import targets
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

@@ -24,12 +24,13 @@ from fastcam_runtime.measure.inputs import random_inputs
 from fastcam_runtime.model.session import open_session
 from fastcam_runtime.text import format_table
 
-from . import report
-from .forms import CLASS_MAPS
-from .modules import plain_file
-from .networks import DETECTORS, NETWORKS, RESULTS
-from .option_table import HEAD, option_row
-from .rounds import Contender, difference, measure, summary
+from .inputs.modules import plain_file
+from .inputs.networks import DETECTORS, NETWORKS
+from .measuring import report
+from .measuring.forms import CLASS_MAPS
+from .measuring.rounds import Contender, difference, measure, summary
+from .paths import RESULTS
+from .tables.option_table import HEAD, option_row
 
 NAME = "options"
 YOLOX = DETECTORS / "yolox_nano.onnx"

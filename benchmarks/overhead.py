@@ -20,12 +20,23 @@ from typing import Any
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.text import format_table
 
-from . import report, targets
-from .footprint import footprint
-from .forms import PLAIN, Files, TimedForm, available_forms, check_equal, make_files, open_form, runner
-from .modules import plain_file
-from .networks import NETWORKS, RESULTS, SIZE, check_name
-from .rounds import CLOCKS, Contender, difference, measure, summary
+from .inputs.modules import plain_file
+from .inputs.networks import NETWORKS, SIZE, check_name
+from .measuring import report
+from .measuring.footprint import footprint
+from .measuring.forms import (
+    PLAIN,
+    Files,
+    TimedForm,
+    available_forms,
+    check_equal,
+    make_files,
+    open_form,
+    runner,
+)
+from .measuring.rounds import CLOCKS, Contender, difference, measure, summary
+from .paths import RESULTS
+from .tables import targets
 
 logger = logging.getLogger(__name__)
 

@@ -24,13 +24,14 @@ import torch
 from fastcam_runtime.contract import MAP
 from fastcam_runtime.text import format_table
 
-from . import report
-from .forms import PLAIN, STANDARD, Files, available_forms, make_files, open_form, runner
-from .modules import plain_file
-from .networks import NETWORKS, RESULTS, SIZE, check_name, noise_picture
-from .openvino_peer import Unavailable, Worker
-from .rounds import CLOCKS, Contender, difference, measure, summary
-from .torch_peers import NO_MAP, PEERS, hooked_smoe
+from .compared.openvino_peer import Unavailable, Worker
+from .compared.torch_peers import NO_MAP, PEERS, hooked_smoe
+from .inputs.modules import plain_file
+from .inputs.networks import NETWORKS, SIZE, check_name, noise_picture
+from .measuring import report
+from .measuring.forms import PLAIN, STANDARD, Files, available_forms, make_files, open_form, runner
+from .measuring.rounds import CLOCKS, Contender, difference, measure, summary
+from .paths import RESULTS
 
 logger = logging.getLogger(__name__)
 

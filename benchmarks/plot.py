@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .networks import NETWORKS, RESULTS
+from .inputs.networks import NETWORKS
+from .paths import RESULTS
 
 COLOURS = {"naive": "#b0b0b0", "standard": "#4477aa", "native": "#228833", "prepared": "#aa3377"}
 LABELS = {

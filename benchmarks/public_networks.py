@@ -27,7 +27,9 @@ from fastcam_export.metadata.resolve import resolve
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.text import count
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "networks.md"
+from .paths import ROOT
+
+PAGE = ROOT / "docs" / "networks.md"
 BEGIN, END = "<!-- networks: begin -->\n", "<!-- networks: end -->\n"
 HEAD = ("file", "picture", "recognised", "preprocessing", "labels", "class map")
 _TIMEOUT = 300

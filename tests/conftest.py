@@ -48,7 +48,7 @@ def pytest_collection_finish() -> None:
 def torchvision() -> ModuleType:
     """torchvision, as the benchmarks import it."""
     pytest.importorskip("torch")
-    from benchmarks.modules import import_torchvision
+    from benchmarks.inputs.modules import import_torchvision
 
     try:
         return import_torchvision()

@@ -25,16 +25,17 @@ from typing import Any
 from fastcam_export import export
 from fastcam_runtime.text import format_table
 
-from .. import report, targets
-from ..int8_files import NETWORKS, int8_file
-from ..modules import plain_file
-from ..networks import RESULTS, SIZE
+from ..inputs.int8_files import NETWORKS, int8_file
+from ..inputs.modules import plain_file
+from ..inputs.networks import SIZE
+from ..measuring import report
+from ..paths import REFERENCE, RESULTS, ROOT
+from ..tables import targets
 
 logger = logging.getLogger(__name__)
 
-ROOT = Path(__file__).parents[2]
 BOARD = ROOT / ".ci/arm-board"
-REFERENCE = Path(__file__).parents[1] / "reference" / "instructions.json"
+COUNTED = REFERENCE / "instructions.json"
 PLUGIN = Path(__file__).with_name("count_instructions.c")
 TOOLS = ("debootstrap", "proot", "qemu-aarch64", "qemu-aarch64-static", "gcc", "aarch64-linux-gnu-gcc")
 RUNS = 2
@@ -146,11 +147,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"not measured: no {', '.join(missing)} here")
         return 0
     result = measure(options.wheel)
-    before = json.loads(REFERENCE.read_text()) if REFERENCE.exists() else {"networks": {}}
+    before = json.loads(COUNTED.read_text()) if COUNTED.exists() else {"networks": {}}
     found = targets.instruction_outcomes(result, before)
     print(f"\n{text(result)}\n\n{targets.format_outcomes(found)}")
     if options.accept:
-        shutil.copyfile(RESULTS / "instructions.json", REFERENCE)
+        shutil.copyfile(RESULTS / "instructions.json", COUNTED)
     return int(options.check and any(not outcome.kept for outcome in found))
 
 

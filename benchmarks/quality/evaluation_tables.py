@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..markdown import markdown_table, paragraph
+from ..tables.markdown import markdown_table, paragraph
 from .reference import evaluation
 
 

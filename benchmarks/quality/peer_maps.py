@@ -12,7 +12,7 @@ from fastcam_export.evaluate.controls import Map
 from numpy.typing import NDArray
 from torch import nn
 
-from ..modules import import_torchvision
+from ..inputs.modules import import_torchvision
 from . import study_plan
 
 

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from . import protocol, study_plan
-from .cells import read_results
+from ..paths import REFERENCE
+from . import study_plan
+from .retraining import protocol
+from .retraining.cells import read_results
 
-REFERENCE = Path(__file__).parents[1] / "reference" / "quality"
+FIGURES = REFERENCE / "quality"
 STUDY, RETRAIN, SCALES = "study.json", "retrain.jsonl", "scales.json"
 EVALUATIONS = ("lite0-imagenet.json", "lite0-gradcampp.json", "lite0-coco.json")
 """The results of `fastcam evaluate`, without the figures of single pictures."""
@@ -20,7 +22,7 @@ Scores = Mapping[str, Mapping[str, list[float]]]
 """The study: by network and map, the score of every picture, in the order of the plan."""
 
 
-def accept(results: Path, reference: Path = REFERENCE) -> None:
+def accept(results: Path, reference: Path = FIGURES) -> None:
     """Make the results in a folder the reference; others are not changed."""
     reference.mkdir(parents=True, exist_ok=True)
     if (results / "study.jsonl").exists():
@@ -37,21 +39,21 @@ def accept(results: Path, reference: Path = REFERENCE) -> None:
             (reference / name).write_text(text + "\n", encoding="utf-8")
 
 
-def study(reference: Path = REFERENCE) -> Scores:
+def study(reference: Path = FIGURES) -> Scores:
     """The scores of the study; empty if none was accepted."""
     path = reference / STUDY
     found: Scores = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found
 
 
-def retraining(reference: Path = REFERENCE) -> list[dict[str, Any]]:
+def retraining(reference: Path = FIGURES) -> list[dict[str, Any]]:
     """The cells of the retraining under this version of its plan."""
     path = reference / RETRAIN
     lines = read_results(path) if path.exists() else []
     return [line for line in lines if line["protocol"] == protocol.VERSION]
 
 
-def evaluation(name: str, reference: Path = REFERENCE) -> dict[str, Any] | None:
+def evaluation(name: str, reference: Path = FIGURES) -> dict[str, Any] | None:
     """One of `EVALUATIONS`, or `SCALES`; None if it was not accepted."""
     path = reference / name
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

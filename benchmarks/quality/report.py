@@ -15,13 +15,14 @@ from pathlib import Path
 from fastcam_export.evaluate.bootstrap import estimate
 from fastcam_export.evaluate.report import svg
 
-from ..markdown import paragraph
+from ..paths import ROOT
+from ..tables.markdown import paragraph
 from . import reference
 from .evaluation_tables import evaluation_section
-from .retrain_tables import retrain_section
+from .retraining.retrain_tables import retrain_section
 from .study_tables import candidate_section, scale_section, study_section
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 PAGE = DOCS / "quality.md"
 PLOTTED = (
     "saliency_map", "map × Grad-CAM", "Grad-CAM", "Grad-CAM++", "map × Grad-CAM++", "LayerCAM", "LaFAM",
@@ -32,7 +33,7 @@ _HEAD = (
     "This page is written by `python -m benchmarks.quality.report` from the results in "
     "[benchmarks/reference/quality](../benchmarks/reference/quality). The plans of both experiments are in "
     "[study_plan.py](../benchmarks/quality/study_plan.py) and "
-    "[protocol.py](../benchmarks/quality/protocol.py); they were written before the first run. "
+    "[protocol.py](../benchmarks/quality/retraining/protocol.py); they were written before the first run. "
     "`fastcam evaluate MODEL PICTURES` measures the same on your file and your pictures.",
     "Limits: `saliency_map` partly follows edges, so do not use it to check whether a network has learnt. "
     "The photos of the mobile networks are probably among their training images. A map shows what the "
@@ -40,7 +41,7 @@ _HEAD = (
 )
 
 
-def page(folder: Path = reference.REFERENCE) -> str:
+def page(folder: Path = reference.FIGURES) -> str:
     """The text of docs/quality.md."""
     scores = reference.study(folder)
     parts = [
@@ -55,7 +56,7 @@ def page(folder: Path = reference.REFERENCE) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def plots(folder: Path = reference.REFERENCE) -> dict[str, str]:
+def plots(folder: Path = reference.FIGURES) -> dict[str, str]:
     """The plots beside the page, as SVG by their file's name."""
     found = {}
     for network, maps in reference.study(folder).items():

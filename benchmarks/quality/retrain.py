@@ -18,13 +18,13 @@ import torch
 from fastcam_export.evaluate.masks import top
 from torch import nn
 
-from ..networks import RESULTS
-from . import protocol
-from .cells import WHOLE, Cell, Results, planned
-from .five_scales import behind, five_scales, up_to
-from .imagenette import ARCHIVE, Photos, read_photos
-from .trained_maps import Ranks, TrainedMaps
-from .training import accuracy, train
+from ..paths import RESULTS
+from .retraining import protocol
+from .retraining.cells import WHOLE, Cell, Results, planned
+from .retraining.five_scales import behind, five_scales, up_to
+from .retraining.imagenette import ARCHIVE, Photos, read_photos
+from .retraining.trained_maps import Ranks, TrainedMaps
+from .retraining.training import accuracy, train
 
 
 class Experiment:

@@ -38,7 +38,7 @@ from fastcam_runtime.contract import MAP, SCALE_PREFIX
 from fastcam_runtime.image import Image
 from numpy.typing import NDArray
 
-from ..networks import RESULTS
+from ..paths import RESULTS
 from . import reference, study_plan
 from .studied import DATA
 from .study import pictures

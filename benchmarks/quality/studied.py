@@ -14,13 +14,14 @@ from fastcam_export.load import load
 from fastcam_models import default_model
 from torch import nn
 
-from ..modules import LAST, module
-from .five_scales import five_scales
+from ..inputs.modules import LAST, module
+from ..paths import SHARED
 from .our_maps import OurMaps
 from .peer_maps import PeerMaps
-from .protocol import SIZE
+from .retraining.five_scales import five_scales
+from .retraining.protocol import SIZE
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = SHARED / "data"
 IMAGENETTE = (0.4593, 0.4555, 0.4284), (0.2743, 0.271, 0.2943)
 """Mean and deviation of Imagenette's training photos at 64×64, RGB, 0…1."""
 

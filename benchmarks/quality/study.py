@@ -26,7 +26,7 @@ from fastcam_export.evaluate.perturbation import area, curves
 from fastcam_runtime.errors import FastcamError
 from numpy.typing import NDArray
 
-from ..networks import RESULTS
+from ..paths import RESULTS
 from . import study_plan
 from .studied import DATA, Studied, studied_networks
 

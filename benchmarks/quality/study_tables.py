@@ -7,7 +7,7 @@ from typing import Any
 
 from fastcam_export.evaluate.bootstrap import Estimate, estimate
 
-from ..markdown import markdown_table, paragraph
+from ..tables.markdown import markdown_table, paragraph
 from . import study_plan
 from .reference import Scores
 

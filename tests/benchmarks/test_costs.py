@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from fastcam_runtime import FastcamError
 
-from benchmarks import cost_tables
-from benchmarks.cost_tables import PARTS, tables
-from benchmarks.costs import BEGIN, END, PAGES, REFERENCE, accept, rewritten, summary, with_section
-from benchmarks.networks import NETWORKS
-from benchmarks.targets import outcomes
+from benchmarks.costs import BEGIN, END, PAGES, accept, rewritten, summary, with_section
+from benchmarks.inputs.networks import NETWORKS
+from benchmarks.paths import REFERENCE
+from benchmarks.tables import cost_tables
+from benchmarks.tables.cost_tables import PARTS, tables
+from benchmarks.tables.targets import outcomes
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -9,7 +9,8 @@ import pytest
 from support.tiny_detector import export_tiny
 
 from benchmarks import detector_costs
-from benchmarks.costs import REFERENCE, with_section
+from benchmarks.costs import with_section
+from benchmarks.paths import REFERENCE
 
 
 @pytest.mark.slow

@@ -11,9 +11,10 @@ import onnx
 import pytest
 from support.networks import small_cnn
 
-from benchmarks import forms, graft, overhead, report
-from benchmarks.footprint import footprint
-from benchmarks.process_memory import memory_bytes, peak_bytes, reset_peak
+from benchmarks import graft, overhead
+from benchmarks.measuring import forms, report
+from benchmarks.measuring.footprint import footprint
+from benchmarks.measuring.process_memory import memory_bytes, peak_bytes, reset_peak
 
 SIZE = 64
 

@@ -12,7 +12,7 @@ from fastcam_export import export
 from support.networks import small_cnn
 from support.oracle import method
 
-from benchmarks.naive import graft_naively
+from benchmarks.measuring.naive import graft_naively
 
 
 @pytest.mark.parametrize("opset", [17, 18])

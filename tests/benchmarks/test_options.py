@@ -10,8 +10,9 @@ import pytest
 from support.networks import small_cnn
 
 from benchmarks import options
-from benchmarks.costs import COSTS, REFERENCE
-from benchmarks.option_table import option_row, option_table
+from benchmarks.costs import COSTS
+from benchmarks.paths import REFERENCE
+from benchmarks.tables.option_table import option_row, option_table
 
 
 @pytest.mark.parametrize(

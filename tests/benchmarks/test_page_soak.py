@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import page_soak
+from benchmarks.endurance import page_soak
 
 
 @pytest.mark.slow

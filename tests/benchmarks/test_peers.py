@@ -16,8 +16,9 @@ import torch
 from fastcam_export.load.torch_module import export_torch
 from support.oracle import method
 
-from benchmarks import gradcam_agreement, openvino_peer, smoe_hooks, torch_peers
-from benchmarks.networks import noise_picture
+from benchmarks import gradcam_agreement
+from benchmarks.compared import openvino_peer, smoe_hooks, torch_peers
+from benchmarks.inputs.networks import noise_picture
 
 MODULES = {"grad-cam": "pytorch_grad_cam"}
 

@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 import pytest
 
-from benchmarks.rounds import Contender, difference, measure, summary
+from benchmarks.measuring.rounds import Contender, difference, measure, summary
 
 
 def counting(names: str) -> tuple[list[Contender], list[str]]:

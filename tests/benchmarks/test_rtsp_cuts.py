@@ -1,4 +1,4 @@
-"""A real RTSP server that is killed, in short; `python -m benchmarks.rtsp_cuts` is the long run."""
+"""A real RTSP server that is killed, in short; `python -m benchmarks.endurance.rtsp_cuts` is the long run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.rtsp_cuts import Cut, figures, find_python, run_cuts
+from benchmarks.endurance.rtsp_cuts import Cut, figures, find_python, run_cuts
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from support.paths import ROOT
 from support.waiting import until
 
 from benchmarks import __main__ as bench
-from benchmarks import running
+from benchmarks.measuring import running
 
 FAMILY = """
 import subprocess, sys, time
@@ -25,7 +25,7 @@ time.sleep(100)
 
 PARENT = """
 import sys
-from benchmarks.running import Stopped, run, stopped_by_signals
+from benchmarks.measuring.running import Stopped, run, stopped_by_signals
 try:
     with stopped_by_signals():
         run([sys.executable, "-c", sys.argv[1]], lambda seconds: None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.targets import (
+from benchmarks.tables.targets import (
     AIMS,
     MAP_LIMITS,
     Outcome,

@@ -9,7 +9,12 @@ import pytest
 from fastcam_export.analysis.flops import count_flops
 from support.shared_data import shared
 
-from benchmarks.quality.scores import difference_score, information_score, quartile_shares, retrain_sums
+from benchmarks.quality.retraining.scores import (
+    difference_score,
+    information_score,
+    quartile_shares,
+    retrain_sums,
+)
 
 RESNET50 = [(64, 112, 112), (256, 56, 56), (512, 28, 28), (1024, 14, 14), (2048, 7, 7)]
 SETS = ("ImageNet", "Places", "COWC")

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.quality import protocol, reference, study_plan
+from benchmarks.quality import reference, study_plan
 from benchmarks.quality.report import DOCS, PAGE, page, plots
-from benchmarks.quality.retrain_tables import retrain_section
+from benchmarks.quality.retraining import protocol
+from benchmarks.quality.retraining.retrain_tables import retrain_section
 
 
 def test_the_page_and_its_plots_are_those_of_the_committed_results() -> None:

@@ -9,10 +9,10 @@ import cv2
 import numpy as np
 import pytest
 
-from benchmarks.quality import protocol
-from benchmarks.quality.cells import WHOLE, Cell, Results, planned
-from benchmarks.quality.imagenette import Photos
 from benchmarks.quality.retrain import Experiment, run_cells
+from benchmarks.quality.retraining import protocol
+from benchmarks.quality.retraining.cells import WHOLE, Cell, Results, planned
+from benchmarks.quality.retraining.imagenette import Photos
 
 
 def _photos(count: int, seed: int) -> Photos:

@@ -116,7 +116,7 @@ def test_a_photo_stays_until_it_is_closed(graft: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_memory_does_not_grow(graft: Path) -> None:
-    """A short soak; benchmarks/soak.py has the long one."""
+    """A short soak; benchmarks/endurance/soak.py has the long one."""
     program = f"""
 from fastcam_runtime import Explainer
 from fastcam_runtime.measure import system

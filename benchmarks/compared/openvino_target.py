@@ -1,6 +1,6 @@
 """What the maps cost in OpenVINO: grafted files against the plain one, on one thread, in processor time.
 
-    python benchmarks/openvino_target.py plain.onnx grafted.onnx … [--rounds N]
+    python benchmarks/compared/openvino_target.py plain.onnx grafted.onnx … [--rounds N]
 
 For a virtual environment of its own with openvino and numpy; it imports nothing from this project. The batch
 is fixed to 1 in every file, and float32 kept even if the processor supports bfloat16.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..inputs.networks import NETWORKS
 from .markdown import markdown_table, paragraph
-from .networks import NETWORKS
 from .targets import (
     GROWTH_LIMIT,
     INSTRUCTION_LIMITS,

@@ -1,4 +1,4 @@
-"""Does the loop survive a lost camera? `python -m benchmarks.rtsp_cuts [--cuts N] [--json FILE]`.
+"""Does the loop survive a lost camera? `python -m benchmarks.endurance.rtsp_cuts [--cuts N] [--json FILE]`.
 
 A real RTSP server (GStreamer's, `rtsp_server.py`) is killed and started again while the whole loop reads its
 stream; every 20th time it is frozen instead, until the loop gives it up. The recovery time runs from the
@@ -34,7 +34,7 @@ from fastcam_runtime.measure import system
 from fastcam_runtime.sinks import Sink, Status
 from fastcam_runtime.sources import Source, open_source
 
-from .small_network import small_graft
+from ..inputs.small_network import small_graft
 
 SERVER = Path(__file__).with_name("rtsp_server.py")
 WARM_UP = 20

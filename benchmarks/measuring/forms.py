@@ -16,8 +16,8 @@ from fastcam_runtime import native
 from fastcam_runtime.contract import MAP
 from fastcam_runtime.model.session import open_session
 
+from ..inputs.networks import noise_picture
 from .naive import graft_naively
-from .networks import noise_picture
 
 logger = logging.getLogger(__name__)
 

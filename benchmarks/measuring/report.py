@@ -13,7 +13,7 @@ from fastcam_runtime import native
 from fastcam_runtime.cli.output_paths import write_json
 from fastcam_runtime.measure import system
 
-from .networks import RESULTS
+from ..paths import RESULTS
 from .rounds import Contender
 
 

@@ -11,7 +11,9 @@ import numpy as np
 from fastcam_runtime.errors import FastcamError
 from numpy.typing import NDArray
 
-ARCHIVE = Path(__file__).parents[3] / "shared" / "data" / "imagenette64.zip"
+from ...paths import SHARED
+
+ARCHIVE = SHARED / "data" / "imagenette64.zip"
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import numpy as np
 from fastcam_runtime.contract import PREPROCESS
 from numpy.typing import NDArray
 
+from ..paths import SHARED
 from .networks import SIZE
 
-PHOTOS = Path(__file__).parents[2] / "shared" / "photos"
+PHOTOS = SHARED / "photos"
 
 
 def pictures(count: int) -> dict[str, NDArray[np.float32]]:

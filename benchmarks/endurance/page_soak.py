@@ -1,4 +1,4 @@
-"""Does the live page keep memory? `python -m benchmarks.page_soak [--hours H] [--json FILE]`.
+"""Does the live page keep memory? `python -m benchmarks.endurance.page_soak [--hours H] [--json FILE]`.
 
 The whole loop with a live page, and viewers in another process that come and go as fast as they can. An
 hour's worth is 360 visits, one in ten seconds: a visitor loads the page, watches some pictures, asks for the
@@ -36,7 +36,7 @@ from fastcam_runtime.sinks import open_sink
 from fastcam_runtime.sinks.live_page.page import LivePage
 from fastcam_runtime.sources import open_source
 
-from .small_network import small_graft
+from ..inputs.small_network import small_graft
 
 VISITS_PER_HOUR = 360
 POLLS = 20
@@ -186,7 +186,7 @@ def main() -> int:
         page = open_sink("http://:0", fps=args.fps, controls=controls, token=TOKEN, metrics=metrics)
         assert isinstance(page, LivePage)
         port = page.url.rstrip("/").rpartition(":")[2]
-        command = [sys.executable, "-m", "benchmarks.page_soak", "--visit", port, str(visits)]
+        command = [sys.executable, "-m", "benchmarks.endurance.page_soak", "--visit", port, str(visits)]
         visitors = subprocess.Popen(command, stdout=subprocess.PIPE)
 
         def follow() -> None:

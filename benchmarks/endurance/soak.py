@@ -1,4 +1,4 @@
-"""Does memory grow? `python -m benchmarks.soak [--small] [--frames N] [--json FILE]`.
+"""Does memory grow? `python -m benchmarks.endurance.soak [--small] [--frames N] [--json FILE]`.
 
 The whole loop, with drawing, smoothing and skipped maps, over the built-in clip; the resident memory is read
 about 200 times, at least 1,000 pictures apart. After the first reading it must grow by less than 5 MB.
@@ -24,7 +24,7 @@ from fastcam_runtime.measure import system
 from fastcam_runtime.sinks import Sink, Status
 from fastcam_runtime.sources import open_source
 
-from .small_network import small_graft
+from ..inputs.small_network import small_graft
 
 STEP = 1000
 READINGS = 200

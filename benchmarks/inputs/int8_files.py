@@ -11,8 +11,9 @@ import numpy as np
 from fastcam_export import export
 from fastcam_export.quantize.quantizing import quantize
 
+from ..paths import RESULTS
 from .modules import plain_file
-from .networks import RESULTS, SIZE
+from .networks import SIZE
 from .pictures import uint8_pictures
 
 NETWORKS = ("efficientnet_lite0", "mobilenet_v2")

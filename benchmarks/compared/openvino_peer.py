@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .networks import RESULTS
+from ..paths import RESULTS
 
 ENVIRONMENT = RESULTS / "openvino-xai"
 REQUIREMENTS = Path(__file__).with_name("openvino-requirements.txt")

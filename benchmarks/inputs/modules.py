@@ -13,7 +13,8 @@ from fastcam_export.load.torch_module import export_torch
 from fastcam_models import build, default_model
 from torch import nn
 
-from .networks import RESULTS, SIZE
+from ..paths import RESULTS
+from .networks import SIZE
 
 _RECIPE = 1
 """Part of the cached files' names: increase it when a network is built in another way."""

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from ..inputs.networks import NETWORKS
 from .device_tables import ResultJson, browser_table, instruction_table, int8_table
 from .markdown import markdown_table, paragraph
-from .networks import NETWORKS
 from .option_table import option_table
 from .targets import AIMS, MAP_LIMITS, Outcome, outcomes, second_core_was_free
 
@@ -200,8 +200,8 @@ def _promises(overhead: ResultJson) -> str:
                 "not reached" if missed else "",
             ])  # fmt: skip
     said = paragraph(
-        "`benchmarks/targets.py` has the promises; `make bench` fails if a promise is broken. An aim is "
-        "stricter than the promise; missed aims are marked. *Prepared* is the default, from the cache. By "
+        "`benchmarks/tables/targets.py` has the promises; `make bench` fails if a promise is broken. An aim "
+        "is stricter than the promise; missed aims are marked. *Prepared* is the default, from the cache. By "
         "default a file also opens no slower than the plain one."
     )
     return f"{said}\n\n{markdown_table(['network', 'form', 'measured', 'promised', 'aim', ''], rows)}"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from fastcam_export.evaluate.agreement import rank_correlation
 
-from ..markdown import markdown_table, paragraph
+from ...tables.markdown import markdown_table, paragraph
 from . import protocol
 from .cells import MODES, planned
 from .paper_figures import COLUMNS, PAPER_D, paper_sum, sign

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from fastcam_runtime.errors import ModelError
 from numpy.typing import NDArray
 
-RESULTS = Path(__file__).with_name("results")
-DETECTORS = Path(__file__).parents[2] / "shared" / "models" / "detectors"
+from ..paths import SHARED
+
+DETECTORS = SHARED / "models" / "detectors"
 """Files of detectors beside the checkout; they may be missing."""
 SIZE = 224
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .modules import LAST, module
+from ..inputs.modules import LAST, module
 from .smoe_hooks import TAPS, HookedSmoe
 
 NO_MAP = "no map"

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastcam_runtime.text import format_table
 
-from .networks import NETWORKS
+from ..inputs.networks import NETWORKS
 
 MAP_LIMITS = {
     "standard": {"resnet50": 5.0, "resnet18": 7.0, "efficientnet_lite0": 32.0, "mobilenet_v2": 36.0},

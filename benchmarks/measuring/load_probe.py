@@ -1,6 +1,6 @@
 """Time and memory to open and run a file, in a fresh process, as for a real program.
 
-    python -m benchmarks.load_probe FILE --size 224 [--native] [--cached] [--clock cpu]
+    python -m benchmarks.measuring.load_probe FILE --size 224 [--native] [--cached] [--clock cpu]
 
 In a process that has opened other files, both would depend on memory that was left from these.
 """
@@ -18,7 +18,8 @@ from pathlib import Path
 from fastcam_runtime.model.session import open_cut
 from fastcam_runtime.prepared.cache import open_cached
 
-from .networks import noise_picture
+from ..inputs.networks import noise_picture
+from ..paths import ROOT
 from .process_memory import memory_bytes, peak_bytes, reset_peak
 from .rounds import CLOCKS
 
@@ -34,7 +35,7 @@ def probe(path: Path, size: int, *, native: bool, clock: str, cache: Path | None
     command = [
         sys.executable,
         "-m",
-        "benchmarks.load_probe",
+        "benchmarks.measuring.load_probe",
         str(path),
         "--size",
         str(size),
@@ -44,14 +45,16 @@ def probe(path: Path, size: int, *, native: bool, clock: str, cache: Path | None
     done = subprocess.run(
         [*command, *(["--native"] if native else []), *(["--cached"] if cache else [])],
         env={**os.environ, **({"XDG_CACHE_HOME": str(cache)} if cache else {})},
-        cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=True,
+        cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True,
     )  # fmt: skip
     measured: dict[str, float] = json.loads(done.stdout)
     return measured
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="benchmarks.load_probe", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="benchmarks.measuring.load_probe", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("path", type=Path)
     parser.add_argument("--size", type=int, required=True)
     parser.add_argument("--native", action="store_true")

@@ -1,0 +1,1 @@
+"""Other packages and programs that ours is compared with."""

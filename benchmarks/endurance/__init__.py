@@ -1,0 +1,1 @@
+"""Long runs: memory, open files, and streams that are cut."""

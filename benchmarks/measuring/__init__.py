@@ -1,0 +1,1 @@
+"""How time and memory are measured."""

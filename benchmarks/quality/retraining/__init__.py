@@ -1,0 +1,1 @@
+"""The paper's two experiments: plan, networks, maps, and tables."""

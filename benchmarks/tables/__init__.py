@@ -1,0 +1,1 @@
+"""The promises, and the measured figures as Markdown."""
