@@ -7,9 +7,12 @@
  * otherwise give fewer registers, beside the code of their only caller. */
 #ifdef __GNUC__
 #define INLINED static inline __attribute__((always_inline))
-#define OUTLINED static __attribute__((noinline))
 #else
 #define INLINED static inline
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define OUTLINED static __attribute__((noinline, noclone))
+#else
 #define OUTLINED static
 #endif
 
