@@ -67,6 +67,8 @@ class Store:
         """The entry of this key, marked as used now; None if there is none. A damaged entry is removed."""
         note = self.folder / key / _NOTE
         try:
+            if not all(map(_is_ours, (self.folder, note.parent, note))):
+                raise ValueError("somebody else's")
             entry = _read(note)
             if entry.bytes and not self._is_whole(key, entry):
                 raise ValueError("damaged")
@@ -84,6 +86,8 @@ class Store:
     def _is_whole(self, key: str, entry: Entry) -> bool:
         """Whether the model is as it was written: by its file's state, else by its content."""
         model = self.model(key)
+        if not _is_ours(model):
+            return False
         return stamp(model) == entry.stamp or sha256(model) == entry.sha256
 
     @contextmanager
@@ -152,6 +156,11 @@ class Store:
             with suppress(OSError):
                 if time.time() - draft.stat().st_mtime > _ABANDONED:
                     shutil.rmtree(draft, ignore_errors=True)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether this user or root owns the file: in a shared folder, others could put a network of theirs."""
+    return not hasattr(os, "getuid") or path.lstat().st_uid in (0, os.getuid())
 
 
 def _read(note: Path) -> Entry:

@@ -377,3 +377,28 @@ def test_a_foreign_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recor
     assert store.entries() == []
     assert store.find("key") is None
     assert not (tmp_path / "key").exists()
+
+
+@pytest.mark.parametrize("part", ["folder", "entry", "record", "model"])
+def test_what_belongs_to_somebody_else_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """In a folder that several users share, another could put a network of their own there."""
+    store = Store(tmp_path / "cache")
+    with store.draft() as draft:
+        draft.write_bytes(b"network")
+        store.publish(draft, "key", "model.onnx", "saliency_map", "prepared")
+    assert store.find("key") is not None
+    entry = tmp_path / "cache" / "key"
+    paths = {
+        "folder": store.folder,
+        "entry": entry,
+        "record": entry / "entry.json",
+        "model": store.model("key"),
+    }
+    mine, stranger = os.getuid(), 54_321
+    if mine == 0:
+        os.chown(paths[part], stranger, -1)
+    else:  # nobody but root can give a file away: everything is somebody else's then
+        monkeypatch.setattr(os, "getuid", lambda: stranger)
+    assert store.find("key") is None
