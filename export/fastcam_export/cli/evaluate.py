@@ -12,6 +12,7 @@ from fastcam_runtime.contract import METADATA_KEY
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.model.file import summarize_file
 from fastcam_runtime.sinks.atomic import check_folder, prepare_folder, write_whole
+from fastcam_runtime.sources.registry import open_source
 
 from ..api import export
 from ..errors import GraftError
@@ -42,6 +43,9 @@ def run(args: argparse.Namespace) -> int:
     if args.count is not None and args.count < len(pictures):
         pictures = [pictures[k * len(pictures) // args.count] for k in range(args.count)]
     objects = None if args.boxes is None else Objects(args.boxes)
+    if args.video is not None:
+        with open_source(args.video):
+            pass  # one that cannot be opened is refused before the pictures are measured
     request = EvaluationRequest(pictures, objects, args.video, args.seed, args.sanity)
     with temporary_folder("fastcam-evaluate-") as folder:
         subject = Subject(_grafted(args, folder), args.threads)

@@ -69,6 +69,12 @@ def evaluate(
             kept.append((seen, maps))
     if not found.pictures:
         raise SourceError(f"{', '.join(map(str, request.pictures[:3]))}: no picture could be read")
+    if request.objects is not None and not any(
+        "pointing" in m for p in found.pictures for m in p.methods.values()
+    ):
+        found.notes.append(
+            "no picture has objects: they are found by the picture's file name, folders left out"
+        )
     if request.sanity:
         _sanity(subject, found, kept, folder, tell)
     if request.video is not None:

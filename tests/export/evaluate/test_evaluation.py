@@ -16,6 +16,7 @@ import pytest
 from fastcam_export.evaluate import evaluation
 from fastcam_export.evaluate.controls import CONTROLS
 from fastcam_export.evaluate.evaluation import EvaluationRequest, begin, evaluate
+from fastcam_export.evaluate.localisation import Objects
 from fastcam_export.evaluate.report import page, table
 from fastcam_export.evaluate.results import Evaluation
 from fastcam_export.evaluate.subject import Subject
@@ -112,6 +113,27 @@ def test_a_file_without_class_scores_or_maps_is_refused(tmp_path: Path, photos: 
         _evaluate(path, photos)
     with pytest.raises(ModelError, match="has none of saliency_map, cam, fastcam"):
         Subject(_save(make_graft(outputs=("lovi",)), tmp_path))
+
+
+def test_a_video_that_cannot_be_opened_is_refused_before_the_pictures(
+    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _save(make_graft(), tmp_path)
+    monkeypatch.setattr("fastcam_export.cli.evaluate.Subject", None)
+    assert main(["evaluate", str(path), str(photos), "--video", str(tmp_path / "none.mp4")]) == 2
+    assert "none.mp4" in capsys.readouterr().err
+
+
+def test_boxes_of_other_pictures_are_told(tmp_path: Path, photos: Path) -> None:
+    (tmp_path / "boxes.json").write_text(
+        json.dumps({
+            "images": [{"id": 1, "file_name": "other.png"}],
+            "annotations": [{"image_id": 1, "bbox": [0, 0, 9, 9]}],
+        })
+    )  # fmt: skip
+    path = _save(make_graft(), tmp_path)
+    found = _evaluate(path, photos, objects=Objects(tmp_path / "boxes.json"), sanity=False)
+    assert [note for note in found.notes if "no picture has objects" in note] == found.notes != []
 
 
 @pytest.mark.slow
