@@ -25,6 +25,7 @@ PARTS = {
     "int8": ["--check"],
     "options": [],
     "arm.instructions": ["--check"],
+    "browsers": [],
     "graft": ["--check"],
     "gradcam_agreement": ["--check"],
     "loop": ["--json", str(RESULTS / "loop.json")],
@@ -41,12 +42,13 @@ QUICK = {
     "loop": ["--blocks", "3"],
     "peers": ["--rounds", "3", "--networks", "mobilenet_v2"],
 }  # fmt: skip
-"""What a quick run adds; the emulated board is not in it."""
+"""What a quick run adds; the emulated board and the browser are not in it."""
 MINUTES = {
     "overhead": (45, 3.0),
     "int8": (6, 1.0),
     "options": (3, 1.0),
     "arm.instructions": (5, 0.0),
+    "browsers": (3, 0.0),
     "graft": (3, 0.5),
     "gradcam_agreement": (4, 0.5),
     "loop": (4, 1.0),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..inputs.networks import NETWORKS
-from .device_tables import ResultJson, browser_table, instruction_table, int8_table
+from .device_tables import ResultJson, browser_table, instruction_table, int8_table, openvino_table
 from .markdown import markdown_table, paragraph
 from .option_table import option_table
 from .targets import AIMS, MAP_LIMITS, Outcome, outcomes, second_core_was_free
@@ -15,7 +15,17 @@ from .targets import AIMS, MAP_LIMITS, Outcome, outcomes, second_core_was_free
 PEER_PACKAGES = ("torch", "grad-cam", "torchcam", "captum", "openvino")
 FORM_TITLES = {"standard": "standard", "native": "compiled", "prepared": "prepared"}
 """The forms of the tables, and their names there."""
-PARTS = ("overhead", "peers", "graft", "gradcam_agreement", "int8", "instructions", "options")
+PARTS = (
+    "overhead",
+    "peers",
+    "graft",
+    "gradcam_agreement",
+    "int8",
+    "instructions",
+    "options",
+    "browsers",
+    "openvino",
+)
 """The benchmarks whose results the tables show."""
 
 
@@ -26,7 +36,9 @@ def read_results(folder: Path) -> list[ResultJson]:
 
 def tables(folder: Path) -> str:
     """All figures, for docs/costs.md, from the JSON files in `folder`."""
-    overhead, peers, graft, agreement, int8, instructions, options = read_results(folder)
+    overhead, peers, graft, agreement, int8, instructions, options, browsers, in_openvino = read_results(
+        folder
+    )
     parts = [
         "## Time of a frame",
         _setup(overhead["config"]),
@@ -38,7 +50,9 @@ def tables(folder: Path) -> str:
         "## 64-bit ARM",
         instruction_table(instructions),
         "## Browsers",
-        browser_table(),
+        browser_table(browsers),
+        "## OpenVINO",
+        openvino_table(in_openvino),
         "## Single options",
         option_table(options),
         "## File size, load time and memory",

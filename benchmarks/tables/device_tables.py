@@ -1,8 +1,8 @@
-"""The figures of int8 networks and of the emulated board as Markdown tables, for docs/costs.md."""
+"""The figures of int8 networks, the emulated board, browsers and OpenVINO as tables, for docs/costs.md."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..inputs.networks import NETWORKS
@@ -16,14 +16,8 @@ from .targets import (
 
 ResultJson = Mapping[str, Any]
 
-WASM = """\
-| onnxruntime-web 1.30, wasm with SIMD, one thread | plain | standard |
-| --- | --: | --: |
-| EfficientNet-Lite0 | 56 ms | +6.9 % |
-| MobileNetV2 | 39 ms | +7.2 % |
-| EfficientNet-Lite0, int8 | 77 ms | +10 % |
-| MobileNetV2, int8 | 77 ms | +12 % |"""
-"""Measured once in Chromium, with the files of 0.1.0; there are no compiled kernels in a browser."""
+OPENVINO_AIM = 25.0
+BROWSER_HEAD = ("WebAssembly, one thread", "plain", "standard")
 
 
 def int8_table(result: ResultJson) -> str:
@@ -74,11 +68,50 @@ def instruction_table(result: ResultJson) -> str:
     return f"{said}\n\n{markdown_table(head, rows)}"
 
 
-def browser_table() -> str:
-    """Browsers."""
+def browser_table(result: ResultJson) -> str:
+    """What the maps cost in a browser."""
+    config, first = result["config"], result["browsers"][0]
     said = paragraph(
         "In a browser the standard form runs: WebAssembly loads no compiled kernels. int8 is slower than "
-        "float32 there. Measured once in Chromium with the files of 0.1.0; `fastcam bench --web` measures "
-        "yours."
+        f"float32 there. onnxruntime-web {first['onnxruntime_web']} with SIMD in Chromium "
+        f"{first['chromium']}, {config['cpu']}; "
+        f"medians of {config['rounds']} differences, in brackets the 95 % interval of the median. "
+        "`fastcam bench --web` measures yours."
     )
-    return f"{said}\n\n{WASM}"
+    return f"{said}\n\n{markdown_table(BROWSER_HEAD, [browser_row(one) for one in result['browsers']])}"
+
+
+def browser_row(one: ResultJson) -> list[str]:
+    """A network, its time without maps, and what the maps add."""
+    difference, plain = one["difference_ms"], one["plain_ms"]
+    low, high = (100 * value / plain for value in difference["interval"])
+    return [
+        NETWORKS[one["network"]].title + (", int8" if one["int8"] else ""),
+        f"{plain:.0f} ms",
+        _interval([difference["percent"], low, high]),
+    ]
+
+
+def openvino_table(result: ResultJson) -> str:
+    """What the maps cost in OpenVINO."""
+    said = paragraph(
+        f"In percent of the plain file's processor time in OpenVINO {result['openvino']}, float32, one "
+        f"thread, medians of {result['rounds']} differences; in brackets the 95 % interval of the median. "
+        "`benchmarks/compared/openvino_target.py` measures it, in an environment of its own. The aim for "
+        f"`--target openvino` is {OPENVINO_AIM:g} %."
+    )
+    rows = [
+        [
+            NETWORKS[name].title,
+            f"{one['plain_ms']:.1f} ms",
+            *(_interval(one[form]) for form in ("inline", "target")),
+        ]
+        for name, one in result["networks"].items()
+    ]
+    head = ["OpenVINO", "plain", "`--inline`", "`--target openvino`"]
+    return f"{said}\n\n{markdown_table(head, rows)}"
+
+
+def _interval(values: Sequence[float]) -> str:
+    middle, low, high = values
+    return f"{middle:+.1f} % [{low:.1f}, {high:.1f}]".replace("-", "−")

@@ -121,6 +121,24 @@ def test_without_an_emulator_the_instructions_of_the_reference_stay(tmp_path: Pa
     assert (reference / "instructions.json").exists()
 
 
+@pytest.mark.parametrize("part", ["browsers", "openvino"])
+def test_other_runtimes_are_told_with_their_intervals(part: str) -> None:
+    result = json.loads((REFERENCE / f"{part}.json").read_text())
+    text = " ".join(tables(REFERENCE).split())
+    if part == "openvino":
+        found = {NETWORKS[name].title: one["target"] for name, one in result["networks"].items()}
+    else:
+        measured = [one for one in result["browsers"] if not one["int8"]]
+        costs = [(one["difference_ms"], 100 / one["plain_ms"]) for one in measured]
+        found = {
+            NETWORKS[one["network"]].title: [cost["percent"], *(scale * end for end in cost["interval"])]
+            for one, (cost, scale) in zip(measured, costs, strict=True)
+        }
+    for title, (middle, low, high) in found.items():
+        cell = f"{middle:+.1f} % [{low:.1f}, {high:.1f}]".replace("-", "−")
+        assert any(row.startswith(f" {title} |") and cell in row for row in text.split("| |")), (title, cell)
+
+
 def test_int8_and_instructions_are_told_with_their_units() -> None:
     text = " ".join(tables(REFERENCE).split())
     assert "**Instructions, not time**" in text
