@@ -12,10 +12,7 @@ from . import study_plan
 from .reference import Scores
 
 COMMAND = "python -m benchmarks.quality.study --resnet base-0.pt"
-OLD_BLOBS = (
-    "*Blobs* were measured again after the first run, because they had been strongest at the borders; those "
-    "of the retraining still are."
-)
+OLD_BLOBS = "*Blobs* were measured again after the first run, because they had been strongest at the borders."
 CONTROLS = ("edges × centre", "Sobel", "centre", "blobs", "random")
 DEFAULT_WEIGHTS = "linear"
 """The default for a network that does not have five scales."""
