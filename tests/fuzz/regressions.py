@@ -213,6 +213,13 @@ def node_without_inputs() -> onnx.ModelProto:
     return model
 
 
+def node_with_too_few_inputs() -> onnx.ModelProto:
+    """A convolution without its weight."""
+    model = small_cnn()
+    del model.graph.node[0].input[1:]
+    return model
+
+
 def node_without_outputs() -> onnx.ModelProto:
     """A convolution without outputs."""
     model = small_cnn()
@@ -284,7 +291,8 @@ REGRESSIONS: dict[str, tuple[Maker, str]] = {
     "resize_of_graphs": (resize_of_graphs, "mode"),
     "resize_in_bytes": (resize_in_bytes, "mode"),
     "node_for_an_unknown_device": (node_for_an_unknown_device, "device"),
-    "node_without_inputs": (node_without_inputs, "no image input"),
+    "node_without_inputs": (node_without_inputs, "has 0 inputs of at least 2"),
+    "node_with_too_few_inputs": (node_with_too_few_inputs, "has 1 input of at least 2"),
     "node_without_outputs": (node_without_outputs, "no image input"),
     "many_nodes": (many_nodes, "nodes"),
     "endless_list": (endless_list, "far too many numbers"),

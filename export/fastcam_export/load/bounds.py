@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import onnx
 import onnx_ir as ir
 from fastcam_runtime.limits import MAX_DEPTH, MAX_ELEMENTS, MAX_NODES
-from fastcam_runtime.text import shown
+from fastcam_runtime.text import count, shown
 
 from ..errors import LoadError
 from .loaded_model import LoadedModel
@@ -77,7 +77,7 @@ class _Bounds:
             for attribute in node.attribute:
                 found += self._count_attribute(node, attribute, depth, opset)
             if node.domain in _STANDARD and key not in self._functions:
-                _check_attributes(node, opset)
+                _check_form(node, opset)
             if found > MAX_NODES:
                 _check_count(found)
         return found
@@ -110,10 +110,12 @@ def _standard(opsets: Iterable[onnx.OperatorSetIdProto]) -> int:
     return max((opset.version for opset in opsets if opset.domain in _STANDARD), default=0)
 
 
-def _check_attributes(node: onnx.NodeProto, opset: int) -> None:
-    """Refuse a standard operator whose attributes are missing or of a wrong type, as onnxruntime does."""
-    known = _attributes(node.op_type, opset)
+def _check_form(node: onnx.NodeProto, opset: int) -> None:
+    """Refuse a standard operator that lacks inputs or attributes, or has them of a wrong type."""
+    inputs, known = _form(node.op_type, opset)
     what = f"a {node.op_type} ({shown(node.name)})"
+    if len(node.input) < inputs:
+        raise LoadError(f"{what} has {count(len(node.input), 'input')} of at least {inputs}")
     present = {attribute.name for attribute in node.attribute}
     for name, (_, required) in known.items():
         if required and name not in present:
@@ -138,16 +140,17 @@ def _kind(number: int) -> str:
 
 
 @functools.cache
-def _attributes(op_type: str, opset: int) -> dict[str, tuple[int, bool]]:
-    """The attributes of a standard operator: the number of the type, and whether it must have them.
+def _form(op_type: str, opset: int) -> tuple[int, dict[str, tuple[int, bool]]]:
+    """The fewest inputs of a standard operator; the type of each attribute, and whether it is required.
 
-    Empty for an operator that onnx does not know.
+    0 and none for an operator that onnx does not know.
     """
     try:
         schema = onnx.defs.get_schema(op_type, min(max(opset, 0), _LARGEST_VERSION))
     except onnx.defs.SchemaError:
-        return {}
-    return {name: (int(known.type.value), known.required) for name, known in schema.attributes.items()}
+        return 0, {}
+    attributes = {name: (int(known.type.value), known.required) for name, known in schema.attributes.items()}
+    return schema.min_input, attributes
 
 
 def _check_count(nodes: int) -> None:
