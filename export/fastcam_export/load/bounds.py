@@ -13,6 +13,7 @@ from fastcam_runtime.text import count, shown
 
 from ..errors import LoadError
 from .loaded_model import LoadedModel
+from .upgrade import OLDEST_OPSET
 
 _FunctionKey = tuple[str, str, str]
 
@@ -114,7 +115,7 @@ def _check_form(node: onnx.NodeProto, opset: int) -> None:
     """Refuse a standard operator that lacks inputs or attributes, or has them of a wrong type."""
     inputs, known = _form(node.op_type, opset)
     what = f"a {node.op_type} ({shown(node.name)})"
-    if len(node.input) < inputs:
+    if len(node.input) < inputs and opset >= OLDEST_OPSET:  # older ones are refused as such
         raise LoadError(f"{what} has {count(len(node.input), 'input')} of at least {inputs}")
     present = {attribute.name for attribute in node.attribute}
     for name, (_, required) in known.items():
