@@ -65,6 +65,11 @@ class Scheme:
     halvings: int
     by_turns: bool
 
+    @property
+    def rows(self) -> int:
+        """The channels that are left to take the logarithm of."""
+        return self.channels // self.parts >> self.halvings
+
 
 def smoe(
     *,
@@ -88,13 +93,10 @@ def smoe(
     """
     pixels = None if height is None or width is None else height * width
     scheme = choose(channels, pixels, epsilon, bound)
-    rows = channels // scheme.parts >> scheme.halvings
     mean, constants = mean_over(channels)
     if scheme.by_turns:
         constants["indices"] = np.arange(channels)
-    constants["log_mean"] = np.full((1, rows), -2 / scheme.factors / rows / math.log(2), np.float32)
-    if pixels is not None:
-        constants["shape"] = np.array([0, height, width], np.int64)
+    constants |= ending_constants(scheme, height, width)
 
     data = ["X", "scale", "zero_point"] if quantized else ["X"]
 
@@ -115,17 +117,34 @@ def smoe(
             if scheme.by_turns
             else op.split(flat, sizes, axis=1)
         )
-        root = root_of(op, parts, scheme)
-        left = channels // scheme.parts
-        for _ in range(scheme.halvings):
-            root = op.Sqrt(op.Mul(*op.split(root, equal(left, 2), axis=1)))
-            left //= 2
-        ratio = op.Div(root, power_of_mean(op, m, scheme))
+        ratio = op.Div(root_of(op, parts, scheme), power_of_mean(op, m, scheme))
         d = op.ThresholdedRelu(op.MatMul(given["log_mean"], op.Log(ratio)), alpha=FLOOR)
         return op.Reshape(op.Mul(m, d), given.get("shape") or op.Gather(op.Shape(x), [0, 2, 3]))
 
+    return smoe_step(opset, data, constants, body, nonnegative=nonnegative, epsilon=epsilon)
+
+
+def ending_constants(scheme: Scheme, height: int | None, width: int | None) -> dict[str, np.ndarray]:
+    """The weights of the logarithms' mean, in units of log2, and the shape of the map if it is fixed."""
+    rows = scheme.rows
+    constants = {"log_mean": np.full((1, rows), -2 / scheme.factors / rows / math.log(2), np.float32)}
+    if height is not None and width is not None:
+        constants["shape"] = np.array([0, height, width], np.int64)
+    return constants
+
+
+def smoe_step(
+    opset: int,
+    data: Sequence[str],
+    constants: Mapping[str, np.ndarray],
+    body: Callable[..., ir.Value],
+    *,
+    nonnegative: bool,
+    epsilon: float,
+) -> Step:
+    """The function around a body, by the name that the compiled kernels know."""
     doc = "SMOE Scale of the channels: m·(log2 m − mean log2 y), y = max(x, 0) + epsilon, m = mean y."
-    name = "SmoeScaleQuantized" if quantized else "SmoeScale" if nonnegative else "SmoeScaleRelu"
+    name = "SmoeScaleQuantized" if len(data) > 1 else "SmoeScale" if nonnegative else "SmoeScaleRelu"
     function = make_function(
         name, opset, [*data, *constants], body, output="S", attributes=["epsilon"], doc=doc
     )
@@ -215,10 +234,20 @@ def equal(length: int, parts: int) -> list[int]:
 
 
 def root_of(op: Ops, parts: Sequence[ir.Value], scheme: Scheme) -> ir.Value:
-    """The root of 2^exponent · (geometric mean of the parts)^factors."""
+    """The root of 2^exponent · (geometric mean)^factors, over the parts, then over halves of the channels."""
+    root, left = _root_of_parts(op, parts, scheme), scheme.channels // scheme.parts
+    for _ in range(scheme.halvings):
+        root = op.Sqrt(op.Mul(*op.split(root, equal(left, 2), axis=1)))
+        left //= 2
+    return root
+
+
+def _root_of_parts(op: Ops, parts: Sequence[ir.Value], scheme: Scheme) -> ir.Value:
     if len(parts) > scheme.factors:
         half = len(parts) // 2
-        return op.Sqrt(op.Mul(root_of(op, parts[:half], scheme), root_of(op, parts[half:], scheme)))
+        return op.Sqrt(
+            op.Mul(_root_of_parts(op, parts[:half], scheme), _root_of_parts(op, parts[half:], scheme))
+        )
     first = op.Mul(parts[0], 2.0**scheme.exponent) if scheme.exponent else parts[0]
     return op.Sqrt(functools.reduce(op.Mul, parts[1:], first))
 

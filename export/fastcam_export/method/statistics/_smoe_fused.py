@@ -8,13 +8,22 @@ them, because each makes OpenVINO convert X to planes, and that takes longer tha
 from __future__ import annotations
 
 import functools
-import math
 
 import numpy as np
 import onnx_ir as ir
 
-from ...authoring.ops import Ops, Step, make_function
-from ._smoe import FLOOR, LONG, choose, equal, mean_over, power_of_mean, root_of
+from ...authoring.ops import Ops, Step
+from ._smoe import (
+    FLOOR,
+    LONG,
+    choose,
+    ending_constants,
+    equal,
+    mean_over,
+    power_of_mean,
+    root_of,
+    smoe_step,
+)
 
 
 def smoe_fused(
@@ -31,14 +40,11 @@ def smoe_fused(
     """SMOE Scale, with the arguments, values and precision of `smoe`."""
     pixels = None if height is None or width is None else height * width
     scheme = choose(channels, pixels, epsilon, bound, fused=True)
-    rows = channels // scheme.parts >> scheme.halvings
     in_part = channels // scheme.parts
     long_mean, constants = mean_over(in_part)
     if in_part <= LONG:
         constants = {"shares": np.full((1, in_part), 1 / channels, np.float32)}
-    constants["log_mean"] = np.full((1, rows), -2 / scheme.factors / rows / math.log(2), np.float32)
-    if pixels is not None:
-        constants["shape"] = np.array([0, height, width], np.int64)
+    constants |= ending_constants(scheme, height, width)
 
     data = ["X", "scale", "zero_point"] if quantized else ["X"]
 
@@ -57,18 +63,10 @@ def smoe_fused(
         )
         epsilon = op.attribute("epsilon")
         m = op.Add(m, epsilon)
-        root, left = root_of(op, [op.Add(part, epsilon) for part in parts], scheme), in_part
-        for _ in range(scheme.halvings):
-            root = op.Sqrt(op.Mul(*op.split(root, equal(left, 2), axis=1)))
-            left //= 2
+        root = root_of(op, [op.Add(part, epsilon) for part in parts], scheme)
         logs = op.Log(op.Div(root, power_of_mean(op, m, scheme)))
-        weighted = op.MatMul if left > 1 else op.Mul
+        weighted = op.MatMul if scheme.rows > 1 else op.Mul
         d = op.ThresholdedRelu(weighted(given["log_mean"], logs), alpha=FLOOR)
         return op.Reshape(op.Mul(m, d), given.get("shape") or op.Gather(op.Shape(x), [0, 2, 3]))
 
-    doc = "SMOE Scale of the channels: m·(log2 m − mean log2 y), y = max(x, 0) + epsilon, m = mean y."
-    name = "SmoeScaleQuantized" if quantized else "SmoeScale" if nonnegative else "SmoeScaleRelu"
-    function = make_function(
-        name, opset, [*data, *constants], body, output="S", attributes=["epsilon"], doc=doc
-    )
-    return Step(function, constants, {"epsilon": epsilon})
+    return smoe_step(opset, data, constants, body, nonnegative=nonnegative, epsilon=epsilon)
