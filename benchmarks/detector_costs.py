@@ -28,7 +28,7 @@ from .measuring import report
 from .measuring.forms import PLAIN, available_forms, make_files, open_form
 from .measuring.rounds import Contender, difference, measure, summary
 from .paths import REFERENCE, RESULTS, ROOT
-from .tables.markdown import markdown_table, paragraph
+from .tables.markdown import markdown_table, paragraph, percent_cell
 
 NAME = "detector_costs"
 PAGE = ROOT / "docs" / "detectors.md"
@@ -85,8 +85,7 @@ def section(result: Mapping[str, Any]) -> str:
 def _percent(cost: Mapping[str, Any] | None) -> str:
     if cost is None:
         return ""
-    low, high = cost["interval_percent"]
-    return f"{cost['percent']:+.1f} % [{low:.1f}, {high:.1f}]".replace("-", "−")
+    return percent_cell(cost["percent"], cost["interval_percent"])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

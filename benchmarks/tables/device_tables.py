@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ..inputs.networks import NETWORKS
-from .markdown import markdown_table, paragraph
+from .markdown import markdown_table, paragraph, percent_cell
 from .targets import (
     GROWTH_LIMIT,
     INSTRUCTION_LIMITS,
@@ -84,11 +84,11 @@ def browser_table(result: ResultJson) -> str:
 def browser_row(one: ResultJson) -> list[str]:
     """A network, its time without maps, and what the maps add."""
     difference, plain = one["difference_ms"], one["plain_ms"]
-    low, high = (100 * value / plain for value in difference["interval"])
+    interval = [100 * value / plain for value in difference["interval"]]
     return [
         NETWORKS[one["network"]].title + (", int8" if one["int8"] else ""),
         f"{plain:.0f} ms",
-        _interval([difference["percent"], low, high]),
+        percent_cell(difference["percent"], interval),
     ]
 
 
@@ -104,14 +104,9 @@ def openvino_table(result: ResultJson) -> str:
         [
             NETWORKS[name].title,
             f"{one['plain_ms']:.1f} ms",
-            *(_interval(one[form]) for form in ("inline", "target")),
+            *(percent_cell(one[form][0], one[form][1:]) for form in ("inline", "target")),
         ]
         for name, one in result["networks"].items()
     ]
     head = ["OpenVINO", "plain", "`--inline`", "`--target openvino`"]
     return f"{said}\n\n{markdown_table(head, rows)}"
-
-
-def _interval(values: Sequence[float]) -> str:
-    middle, low, high = values
-    return f"{middle:+.1f} % [{low:.1f}, {high:.1f}]".replace("-", "−")

@@ -19,3 +19,9 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with the first column left-aligned and the others right-aligned."""
     lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def percent_cell(middle: float, interval: Sequence[float]) -> str:
+    """A signed percentage and its interval: `+1.5 % [1.2, 1.9]`."""
+    low, high = interval
+    return f"{middle:+.1f} % [{low:.1f}, {high:.1f}]".replace("-", "−")

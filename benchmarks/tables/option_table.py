@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .markdown import markdown_table, paragraph
+from .markdown import markdown_table, paragraph, percent_cell
 
 HEAD = ("option", "network", "plain", "added time", "added")
 
@@ -25,9 +25,9 @@ def option_table(result: Mapping[str, Any]) -> str:
 
 def option_row(one: Mapping[str, Any]) -> list[str]:
     """An option, its network, and what it adds."""
-    added, (low, high) = one["added"], one["added"]["interval_percent"]
+    added = one["added"]
     return [
         f"`{one['option']}`", one["network"], f"{one['plain']['median_ms']:.1f} ms",
         f"{added['median_ms']:.2f} ms".replace("-", "−"),
-        f"{added['percent']:+.1f} % [{low:.1f}, {high:.1f}]".replace("-", "−"),
+        percent_cell(added["percent"], added["interval_percent"]),
     ]  # fmt: skip
