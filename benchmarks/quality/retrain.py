@@ -149,6 +149,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--hours", type=float, default=2, help="start no cell after this time (2)")
     parser.add_argument("--data", type=Path, default=ARCHIVE, metavar="ZIP", help="Imagenette at 64×64")
     parser.add_argument("--folder", type=Path, default=RESULTS / "retrain", help="networks, maps and results")
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", default=protocol.SEEDS, choices=protocol.SEEDS, metavar="SEED",
+        help="only these; processes with different seeds may share a folder (all)",
+    )  # fmt: skip
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
@@ -157,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.folder / "cache",
     )  # fmt: skip
     results = Results(options.folder / "retrain.jsonl")
-    run_cells(experiment, planned(), results, 3600 * options.hours)
+    run_cells(experiment, planned(options.seeds), results, 3600 * options.hours)
     return 0
 
 
