@@ -151,7 +151,8 @@ def _scale_map(branch: Branch, found: Plan, tap: Tap, where: str, options: Optio
     raw = statistic(
         options.statistic, opset=branch.opset, channels=tap.channels, height=height, width=width,
         epsilon=options.epsilon, nonnegative=tap.nonnegative and not before, bound=tap.bound,
-        quantized=integers is not None, fused=options.target is not None and TARGETS[options.target].fuses,
+        quantized=integers is not None, integer_sums=not options.inline,
+        fused=options.target is not None and TARGETS[options.target].fuses,
     )  # fmt: skip
     s = branch.call(raw, *inputs, name=f"{where}/{options.statistic}")
     scaled = normalize(options.normalize, opset=branch.opset, height=height, width=width)

@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from .operators import Sign, activation_of, facts, fused_limits
-from .patterns import gated_input, quantized_from_zero
+from .patterns import gated_input, largest_dequantized, quantized_from_zero
 from .values import constant, scalar
 
 
@@ -125,6 +125,8 @@ def upper_bound(value: ir.Value | None) -> float | None:
         return clip_limit(node, "max")
     if facts(activation).upper_bound is not None:
         return facts(activation).upper_bound
+    if node.op_type == "DequantizeLinear":
+        return largest_dequantized(node)
     if node.op_type == "Min":
         limits = [limit(operand) for operand in node.inputs for limit in (scalar, upper_bound)]
         return min((limit for limit in limits if limit is not None), default=None)

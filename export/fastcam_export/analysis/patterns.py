@@ -17,16 +17,29 @@ MOST_NODES = 8
 def quantized_from_zero(node: ir.Node) -> bool:
     """Whether the integers of a QuantizeLinear or DequantizeLinear can encode no negative number.
 
-    That is so if the zero point is the lowest value of its type. A missing zero point is 0.
+    That is so if the zero point is the lowest value of its type.
     """
+    zero_point = _zero_point(node)
+    return zero_point is not None and bool(np.all(zero_point == np.iinfo(zero_point.dtype).min))
+
+
+def largest_dequantized(node: ir.Node) -> float | None:
+    """The largest number that the integers of a DequantizeLinear can encode; None if it is unknown."""
+    zero_point, scale = _zero_point(node), constant_behind(node.inputs[1])
+    if zero_point is None or scale is None or not np.all(scale > 0):
+        return None
+    steps = np.iinfo(zero_point.dtype).max - zero_point.astype(np.float64)
+    return float(np.max(steps * scale.astype(np.float64)))
+
+
+def _zero_point(node: ir.Node) -> np.ndarray | None:
+    """The constant zero point, an integer; None if it is unknown. A missing one is 0."""
     given = node.inputs[2] if len(node.inputs) > 2 else None
     zero_point = constant_behind(given)
     if given is None:
         dtype = _integer_type(node)
         zero_point = np.zeros(1, dtype.numpy()) if dtype is not None else None
-    if zero_point is None or zero_point.dtype.kind not in "iu":
-        return False
-    return bool(np.all(zero_point == np.iinfo(zero_point.dtype).min))
+    return zero_point if zero_point is not None and zero_point.dtype.kind in "iu" else None
 
 
 def _integer_type(node: ir.Node) -> ir.DataType | None:

@@ -6,8 +6,9 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 from fastcam_export.analysis.operators import facts
-from fastcam_export.analysis.patterns import gated_input, quantized_from_zero
+from fastcam_export.analysis.patterns import gated_input, largest_dequantized, quantized_from_zero
 from onnx import parser
+from onnx.reference import ReferenceEvaluator
 
 
 def nodes(body: str, opset: int = 21) -> list[ir.Node]:
@@ -78,3 +79,37 @@ def test_without_a_zero_point_the_type_decides() -> None:
     for dtype, expected in ((ir.DataType.UINT8, True), (ir.DataType.INT8, False)):
         integers = ir.Value(name="q", type=ir.TensorType(dtype))
         assert quantized_from_zero(ir.Node("", "DequantizeLinear", [integers, scale])) is expected
+
+
+@pytest.mark.parametrize(
+    ("dtype", "zero_point", "scale"),
+    [
+        ("uint8", 0, 0.1),
+        ("uint8", 128, 0.1),
+        ("int8", -128, 3.0),
+        ("int8", -3, 1e-4),
+        ("uint16", 7, 0.1),
+        ("uint8", [0, 200, 3, 9], [0.1, 0.5, 0.2, 0.3]),
+    ],
+)
+def test_the_largest_dequantised_number(dtype: str, zero_point: object, scale: object) -> None:
+    given = np.array(zero_point, dtype), np.array(scale, np.float32)
+    zero, scales = (
+        ir.Value(name=name, const_value=ir.tensor(v)) for name, v in zip("zs", given, strict=True)
+    )
+    found = largest_dequantized(ir.Node("", "DequantizeLinear", [ir.Value(name="x"), scales, zero]))
+    vector = "" if given[0].ndim == 0 else "4"
+    model = parser.parse_model(f"""<ir_version: 10, opset_import: ["" : 21]>
+        net ({dtype}[1,4] x, float[{vector}] s, {dtype}[{vector}] z) => (float[1,4] y) {{
+            y = DequantizeLinear (x, s, z)
+        }}""")
+    every = np.full((1, 4), np.iinfo(dtype).max, dtype)
+    (largest,) = ReferenceEvaluator(model).run(None, {"x": every, "s": given[1], "z": given[0]})
+    assert found == pytest.approx(largest.max(), rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [0.0, -0.1])
+def test_a_scale_that_is_not_positive_bounds_nothing(scale: float) -> None:
+    scales = ir.Value(name="s", const_value=ir.tensor(np.float32(scale)))
+    zero = ir.Value(name="z", const_value=ir.tensor(np.uint8(0)))
+    assert largest_dequantized(ir.Node("", "DequantizeLinear", [ir.Value(name="x"), scales, zero])) is None

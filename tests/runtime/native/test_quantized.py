@@ -78,7 +78,8 @@ def test_equal_channels_give_zero() -> None:
 
 @pytest.mark.parametrize("size", [12, 60])  # the parts at once, and by turns
 @pytest.mark.parametrize(("dtype", "zero"), TYPES)
-def test_body_is_the_formula(dtype: type, zero: int, size: int) -> None:
+@pytest.mark.parametrize("integer_sums", [False, True])
+def test_body_is_the_formula(integer_sums: bool, dtype: type, zero: int, size: int) -> None:
     x = integers((1, 96, size, size), dtype)
     inputs = (x, np.array(0.0235, np.float32), np.array(zero, dtype))
     nonnegative = zero == np.iinfo(dtype).min  # as the exporter finds it
@@ -91,11 +92,27 @@ def test_body_is_the_formula(dtype: type, zero: int, size: int) -> None:
         epsilon=1e-6,
         nonnegative=nonnegative,
         quantized=True,
+        integer_sums=integer_sums,
     )
+    in_integers = "MatMulInteger" in {node.op_type for node in step.function}
+    assert in_integers == (integer_sums and nonnegative)
     session = ort.InferenceSession(step_model(step, *inputs), providers=["CPUExecutionProvider"])
     assert_same_map(
         session.run(None, {f"in{i}": v for i, v in enumerate(inputs)})[0], oracle(x, 0.0235, zero)
     )
+
+
+@pytest.mark.parametrize("channels", [1, 7, 16, 48, 100, 127, 1280])
+@pytest.mark.parametrize("integer_sums", [False, True])
+def test_equal_channels_give_zero_in_the_body(integer_sums: bool, channels: int) -> None:
+    x = np.broadcast_to(np.arange(256, dtype=np.uint8).reshape(1, 1, 16, 16), (1, channels, 16, 16))
+    inputs = (np.ascontiguousarray(x), np.array(0.0235, np.float32), np.array(0, np.uint8))
+    step = statistic(
+        "smoe", opset=13, channels=channels, height=16, width=16, epsilon=1e-6, nonnegative=True,
+        bound=255 * 0.0236, quantized=True, integer_sums=integer_sums,
+    )  # fmt: skip
+    session = ort.InferenceSession(step_model(step, *inputs), providers=["CPUExecutionProvider"])
+    assert not session.run(None, {f"in{i}": v for i, v in enumerate(inputs)})[0].any()
 
 
 def quantized_network(zero_point: np.ndarray, scale: np.ndarray, axis: int = 1) -> onnx.ModelProto:
@@ -134,8 +151,12 @@ USUAL = {
 def test_networks_of_any_quantisation_have_the_right_map(name: str, tmp_path: Path) -> None:
     plain = quantized_network(*{**USUAL, **UNUSUAL}[name])
     grafted = graft(plain, outputs=["scales"], normalize="range")
-    functions = {function.name for function in grafted.functions}
+    functions = {function.name: function for function in grafted.functions}
     assert ("SmoeScaleQuantized" in functions) == (name in USUAL)
+    if name == "uint8":  # with the bound that the scale states, a root is taken of eight or ten factors
+        operators = [node.op_type for node in functions["SmoeScaleQuantized"].node]
+        assert "MatMulInteger" in operators
+        assert operators.count("Sqrt") == 1
     x = np.random.default_rng(1).standard_normal((1, 3, 32, 32)).astype(np.float32)
     plain.graph.output.append(onnx.helper.make_tensor_value_info("d", onnx.TensorProto.FLOAT, None))
     session = ort.InferenceSession(plain.SerializeToString(), providers=["CPUExecutionProvider"])

@@ -43,6 +43,7 @@ def statistic(
     nonnegative: bool,
     bound: float | None = None,
     quantized: bool = False,
+    integer_sums: bool = False,
     fused: bool = False,
 ) -> Step:
     """The step from activations X, float32 [N,C,H,W], to the map S, float32 [N,H,W].
@@ -57,12 +58,15 @@ def statistic(
         nonnegative: X is known to be ≥ 0, so the step needs no ReLU.
         bound: An upper bound of X; None if unknown.
         quantized: X is uint8 or int8; two more inputs are its scale and zero point. Only for `COMPILED`.
+        integer_sums: The runtime has MatMulInteger, for a quantised X.
         fused: The runtime computes a chain of elementwise operators in one pass.
     """
     if name not in _BUILDERS:
         raise FastcamError(f"no statistic named '{name}'{closest(name, STATISTICS)}")
     build = smoe_fused if fused and name == "smoe" else _BUILDERS[name]
-    build = functools.partial(build, quantized=True) if quantized else build
+    if quantized:
+        build = functools.partial(build, quantized=True)
+        build = build if fused else functools.partial(build, integer_sums=integer_sums)
     return build(
         opset=opset, channels=channels, height=height, width=width, epsilon=epsilon, nonnegative=nonnegative,
         bound=bound,

@@ -81,42 +81,56 @@ def smoe(
     nonnegative: bool,
     bound: float | None = None,
     quantized: bool = False,
+    integer_sums: bool = False,
 ) -> Step:
     """SMOE Scale, with the fastest scheme for the shape.
 
     With `quantized`, X is uint8 or int8, and its per-tensor scale and zero point follow. The body then adds
-    ε, or takes the ReLU, before anything else: in front of a Reshape or Gather, onnxruntime would duplicate
-    the DequantizeLinear for every reader.
+    ε, or takes the ReLU, directly behind DequantizeLinear: in front of a Reshape or Gather, onnxruntime
+    would duplicate the DequantizeLinear for every reader. With `integer_sums`, the body may use
+    MatMulInteger, which not every runtime has: if X cannot be negative, parts of it stay integers until they
+    are used, and the mean is that of the integers.
 
     The map is exactly 0 if all channels of a pixel are equal or there is only one. Nearly equal channels are
     resolved to 1e-6 of their mean. For layers of a network the error is at most 5e-6 of the map's range.
     """
     pixels = None if height is None or width is None else height * width
     scheme = choose(channels, pixels, epsilon, bound)
-    mean, constants = mean_over(channels)
+    in_integers = integer_sums and quantized and nonnegative
+    mean, constants = _integer_mean_over(channels) if in_integers else mean_over(channels)
     if scheme.by_turns:
         constants["indices"] = np.arange(channels)
     constants |= ending_constants(scheme, height, width)
+    # Where the parts are used in turns, ε is added to each of them while it is in the cache.
+    late = scheme.by_turns and (in_integers or not quantized)
 
     data = ["X", "scale", "zero_point"] if quantized else ["X"]
 
     def body(op: Ops, x: ir.Value, *inputs: ir.Value) -> ir.Value:
         given = dict(zip([*data[1:], *constants], inputs, strict=True))
         epsilon = op.attribute("epsilon")
-        if quantized:
-            x = op.DequantizeLinear(x, given["scale"], given["zero_point"])
-        y = x if nonnegative else op.Relu(x)
-        # Where the parts are used in turns, ε is added to each of them while it is in the cache.
-        at_once = not scheme.by_turns or (quantized and nonnegative)
-        if at_once:
-            y = op.Add(y, epsilon)
-        m = mean(op, y, given) if at_once else op.Add(mean(op, y, given), epsilon)
-        flat, sizes = op.Reshape(y, [0, 0, -1]), equal(channels, scheme.parts)
-        parts: Sequence[ir.Value] = (
-            _parts(op, flat, given["indices"], None if at_once else epsilon, sizes)
-            if scheme.by_turns
-            else op.split(flat, sizes, axis=1)
-        )
+
+        def dequantized(values: ir.Value) -> ir.Value:
+            return op.DequantizeLinear(values, given["scale"], given["zero_point"])
+
+        def positive(values: ir.Value) -> ir.Value:
+            return op.Add(dequantized(values) if in_integers else values, epsilon)
+
+        flat = op.Reshape(x, [0, 0, -1])
+        if quantized and not in_integers:
+            flat = dequantized(flat)
+        if not nonnegative:
+            flat = op.Relu(flat)
+        y = flat if late else positive(flat)
+        m = op.Add(mean(op, flat, given), epsilon) if late or in_integers else mean(op, y, given)
+        sizes = equal(channels, scheme.parts)
+        if scheme.by_turns:
+            # Gather, because Split copies the whole tensor before its first part is used, and onnxruntime
+            # fuses Slices into a Split.
+            gathered = [op.Gather(y, part, axis=1) for part in op.split(given["indices"], sizes, axis=0)]
+            parts: Sequence[ir.Value] = [positive(part) for part in gathered] if late else gathered
+        else:
+            parts = op.split(y, sizes, axis=1)
         ratio = op.Div(root_of(op, parts, scheme), power_of_mean(op, m, scheme))
         d = op.ThresholdedRelu(op.MatMul(given["log_mean"], op.Log(ratio)), alpha=FLOOR)
         return op.Reshape(op.Mul(m, d), given.get("shape") or op.Gather(op.Shape(x), [0, 2, 3]))
@@ -186,7 +200,7 @@ Mean = Callable[[Ops, ir.Value, Mapping[str, ir.Value]], ir.Value]
 
 
 def mean_over(channels: int) -> tuple[Mean, dict[str, np.ndarray]]:
-    """The mean over so many channels, [N,1,HW], without long sums; and the constants that it is given."""
+    """The mean of [N,C,HW] over C, [N,1,HW], without long sums; and the constants that it is given."""
     return _mean if max(_sums(channels)) <= LONG else _corrected_mean, _mean_constants(channels)
 
 
@@ -211,22 +225,20 @@ def _mean(op: Ops, y: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
     return op.MatMul(given["mean"], op.Squeeze(means, [2]))
 
 
+def _integer_mean_over(channels: int) -> tuple[Mean, dict[str, np.ndarray]]:
+    """As `mean_over`, from the integers of a quantised tensor: a quarter of the memory, and exact."""
+
+    def mean(op: Ops, integers: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
+        total = op.MatMulInteger(given["ones"], integers, None, given["zero_point"])
+        return op.Mul(op.Cast(total, to=ir.DataType.FLOAT), op.Mul(given["scale"], 1 / channels))
+
+    return mean, {"ones": np.ones((1, channels), np.uint8)}
+
+
 def _corrected_mean(op: Ops, y: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
     """The mean for a number of channels without suitable divisors, plus the mean of its residuals."""
     m = _mean(op, y, given)
-    return op.Add(m, _mean(op, op.Sub(op.Reshape(y, [0, 0, -1]), m), given))
-
-
-def _parts(
-    op: Ops, flat: ir.Value, indices: ir.Value, epsilon: ir.Value | None, sizes: Sequence[int]
-) -> list[ir.Value]:
-    """Parts of the channels, each with ε added if it is given, from [N,C,HW] and the channels' indices.
-
-    Gather, because Split copies the whole tensor before its first part is used, and onnxruntime fuses Slices
-    into a Split.
-    """
-    parts = [op.Gather(flat, part, axis=1) for part in op.split(indices, sizes, axis=0)]
-    return parts if epsilon is None else [op.Add(part, epsilon) for part in parts]
+    return op.Add(m, _mean(op, op.Sub(y, m), given))
 
 
 def equal(length: int, parts: int) -> list[int]:
