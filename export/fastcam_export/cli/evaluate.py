@@ -17,7 +17,7 @@ from fastcam_runtime.sources.registry import open_source
 from ..api import export
 from ..errors import GraftError
 from ..evaluate.evaluation import EvaluationRequest, begin, evaluate
-from ..evaluate.localisation import Objects
+from ..evaluate.objects import Objects
 from ..evaluate.pictures import list_pictures
 from ..evaluate.report import page, table
 from ..evaluate.subject import JUDGED, Subject
@@ -40,9 +40,11 @@ def run(args: argparse.Namespace) -> int:
         _check_page(args.html)
     refuse_overwriting([args.model, str(args.boxes or ""), args.pictures], targets)
     pictures = list_pictures(args.pictures)
+    objects = None if args.boxes is None else Objects(args.boxes)
+    if objects is not None:
+        pictures = objects.without_masks(pictures)
     if args.count is not None and args.count < len(pictures):
         pictures = [pictures[k * len(pictures) // args.count] for k in range(args.count)]
-    objects = None if args.boxes is None else Objects(args.boxes)
     if args.video is not None:
         with open_source(args.video):
             pass  # one that cannot be opened is refused before the pictures are measured

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from fastcam_runtime.classes import label_of
-from fastcam_runtime.errors import SourceError
+from fastcam_runtime.errors import FastcamError, SourceError
 from fastcam_runtime.image import Image
 from numpy.typing import NDArray
 
@@ -18,8 +18,9 @@ from .baselines import BASELINES, BLUR_SIGMA, Tensor
 from .bootstrap import RESAMPLES
 from .controls import CONTROLS, EDGES
 from .flicker import flicker
-from .localisation import Objects, energy_inside, on_input, pixel_auc, pointing
+from .localisation import located, on_input
 from .masks import ranking
+from .objects import Marks, Objects
 from .pictures import read_picture
 from .results import Evaluation, Example, PictureResult
 from .subject import FedPicture, Subject
@@ -73,8 +74,11 @@ def evaluate(
         "pointing" in m for p in found.pictures for m in p.methods.values()
     ):
         found.notes.append(
-            "no picture has objects: they are found by the picture's file name, folders left out"
+            "no picture has objects, or they fill it: they are found by the picture's file name, folders "
+            "left out"
         )
+    if request.objects is not None:
+        found.notes += request.objects.notes
     if request.sanity:
         _sanity(subject, found, kept, folder, tell)
     if request.video is not None:
@@ -115,14 +119,11 @@ def _judge(
     for name in every:
         methods[name]["drop"], methods[name]["increase"] = faded[name]
         methods[name]["road"] = gains[name]
-    marked = None if request.objects is None else request.objects.of(path, frame.shape[:2])
-    if marked is not None:
-        laid = on_input(marked, seen.geometry)
-        if laid.any():
-            for name, values in every.items():
-                methods[name]["pointing"] = pointing(values, laid)
-                methods[name]["energy"] = energy_inside(values, laid)
-                methods[name]["pixel_auc"] = pixel_auc(ranks[name], laid)
+    marks = None if request.objects is None else _marks(request.objects, found, path, frame)
+    if marks is not None:
+        laid = on_input(marks, seen.geometry)
+        for name, values in every.items():
+            methods[name].update(located(values, laid))
     label = label_of(target, subject.metadata.labels)
     found.pictures.append(
         PictureResult(
@@ -138,6 +139,15 @@ def _judge(
         ),
     )
     return seen, maps
+
+
+def _marks(objects: Objects, found: Evaluation, path: Path, frame: Image) -> Marks | None:
+    """The objects of a picture; an annotation that does not fit it is told, and left out."""
+    try:
+        return objects.of(path, (frame.shape[0], frame.shape[1]))
+    except FastcamError as error:
+        found.notes.append(f"{error}; its objects are left out")
+        return None
 
 
 def _other_class(

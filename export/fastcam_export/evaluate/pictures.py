@@ -12,7 +12,7 @@ from fastcam_runtime.sources.patterns import matching
 from fastcam_runtime.sources.registry import open_source
 from fastcam_runtime.uri_kinds import local_path
 
-from .localisation import MASK_ENDINGS
+from .objects import MASK_ENDINGS
 
 
 def list_pictures(given: str) -> list[Path]:

@@ -16,7 +16,7 @@ import pytest
 from fastcam_export.evaluate import evaluation
 from fastcam_export.evaluate.controls import CONTROLS
 from fastcam_export.evaluate.evaluation import EvaluationRequest, begin, evaluate
-from fastcam_export.evaluate.localisation import Objects
+from fastcam_export.evaluate.objects import Objects
 from fastcam_export.evaluate.report import page, table
 from fastcam_export.evaluate.results import Evaluation
 from fastcam_export.evaluate.subject import Subject
@@ -136,12 +136,25 @@ def test_boxes_of_other_pictures_are_told(tmp_path: Path, photos: Path) -> None:
     assert [note for note in found.notes if "no picture has objects" in note] == found.notes != []
 
 
+def test_a_mask_of_another_size_is_told_and_does_not_end_the_measurement(
+    tmp_path: Path, photos: Path
+) -> None:
+    masks = tmp_path / "masks"
+    masks.mkdir()
+    cv2.imwrite(str(masks / "0.png"), np.eye(9, dtype=np.uint8))
+    found = _evaluate(_save(make_graft(), tmp_path), photos, objects=Objects(masks), sanity=False)
+    assert len(found.pictures) == 4
+    assert any("0.png: not a mask of 96×64" in note for note in found.notes)
+
+
 @pytest.mark.slow
 def test_the_command_prints_a_table_and_writes_json_and_a_page(
     tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = _save(make_graft(), tmp_path)
-    (photos / "0_mask.png").write_bytes((photos / "0.png").read_bytes())
+    cv2.imwrite(
+        str(photos / "0_mask.png"), (cv2.imread(str(photos / "0.png"))[..., 2] == 255) * np.uint8(255)
+    )
     out, shown = tmp_path / "out.json", tmp_path / "out.html"
     command = ["evaluate", str(path), str(photos), "--boxes", str(photos), "--json", str(out)]
     assert main([*command, "--html", str(shown), "--no-sanity", "--video", "test://?frames=3"]) == 0

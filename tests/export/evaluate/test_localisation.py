@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-import cv2
 import numpy as np
 import pytest
-from fastcam_export.evaluate.localisation import Objects, energy_inside, on_input, pixel_auc, pointing
+from fastcam_export.evaluate.localisation import energy_inside, located, on_input, pixel_auc, pointing
 from fastcam_export.evaluate.masks import ranking
-from fastcam_runtime.errors import FastcamError
+from fastcam_export.evaluate.objects import NOTHING, OBJECT, UNKNOWN
 from fastcam_runtime.image import Geometry
 
 
@@ -37,48 +33,30 @@ def test_pixel_auc_is_the_share_of_pairs_in_the_right_order() -> None:
     assert pixel_auc(ranking(marked.astype(np.float32)), marked) == 1.0
 
 
-def test_boxes_of_a_coco_file_reach_the_networks_input(tmp_path: Path) -> None:
-    coco = {
-        "images": [{"id": 7, "file_name": "a.jpg"}, {"id": 8, "file_name": "b.jpg"}],
-        "annotations": [{"image_id": 7, "bbox": [10, 20, 30, 40]}, {"image_id": 7, "bbox": [90, 0, 10, 10]}],
-    }
-    (tmp_path / "coco.json").write_text(json.dumps(coco))
-    objects = Objects(tmp_path / "coco.json")
-    assert objects.of(tmp_path / "b.jpg", (100, 100)) is None
-    marked = objects.of(tmp_path / "a.jpg", (100, 100))
-    assert marked is not None
-    assert marked.sum() == 30 * 40 + 10 * 10
-    assert marked[20:60, 10:40].all()
-    cropped = on_input(marked, Geometry.lay((100, 100), (50, 50), "stretch"))
-    assert cropped[10:30, 5:20].all()
-    assert cropped.sum() == 15 * 20 + 5 * 5
-
-
 def test_letterbox_bars_and_what_a_crop_cuts_off_are_not_marked() -> None:
-    everything = np.ones((100, 50), bool)
+    everything = np.full((100, 50), OBJECT, np.uint8)
     boxed = on_input(everything, Geometry.lay((100, 50), (40, 40), "letterbox"))
     assert boxed[:, 10:30].all()
     assert boxed.sum() == 40 * 20
-    edge = np.zeros((100, 50), bool)
-    edge[:20] = True
+    edge = np.full((100, 50), NOTHING, np.uint8)
+    edge[:20] = OBJECT
     assert not on_input(edge, Geometry.lay((100, 50), (40, 40), "crop")).any()
 
 
-def test_masks_beside_the_pictures(tmp_path: Path) -> None:
-    cv2.imwrite(str(tmp_path / "cat_mask.png"), _square(30, 5, 5, 10) * np.uint8(255))
-    objects = Objects(tmp_path)
-    marked = objects.of(tmp_path / "cat.jpg", (30, 30))
-    assert marked is not None
-    assert (marked == _square(30, 5, 5, 10)).all()
-    assert objects.of(tmp_path / "dog.jpg", (30, 30)) is None
-    with pytest.raises(FastcamError, match=r"cat_mask\.png: not a mask of 40×20"):
-        objects.of(tmp_path / "cat.jpg", (20, 40))
+def test_pixels_that_the_annotation_leaves_open_count_nowhere() -> None:
+    random = np.random.default_rng(1)
+    saliency, marks = random.random((12, 12)).astype(np.float32), np.full((12, 12), NOTHING, np.uint8)
+    marks[2:8, 3:8] = UNKNOWN
+    marks[3:7, 4:7] = OBJECT
+    saliency[2, 3] = 9  # the maximum, on the border
+    known = [(float(s), m == OBJECT) for s, m in zip(saliency.flat, marks.flat, strict=True) if m != UNKNOWN]
+    inside, outside = ([s for s, on in known if on == want] for want in (True, False))
+    found = located(saliency, marks)
+    assert found["pointing"] == max(known)[1]
+    assert found["energy"] == pytest.approx(sum(inside) / (sum(inside) + sum(outside)), rel=1e-5)
+    assert found["pixel_auc"] == pytest.approx(np.mean([a > b for a in inside for b in outside]))
 
 
-@pytest.mark.parametrize(
-    "content", ["not json", "[]", '{"images": []}', '{"images": [{}], "annotations": []}']
-)
-def test_what_is_no_coco_file_is_refused_in_one_line(tmp_path: Path, content: str) -> None:
-    (tmp_path / "x.json").write_text(content)
-    with pytest.raises(FastcamError, match=r"x\.json: not a COCO file"):
-        Objects(tmp_path / "x.json")
+@pytest.mark.parametrize("value", [OBJECT, NOTHING, UNKNOWN])
+def test_a_picture_without_anything_to_tell_apart_has_no_figures(value: int) -> None:
+    assert located(np.eye(5, dtype=np.float32), np.full((5, 5), value, np.uint8)) == {}

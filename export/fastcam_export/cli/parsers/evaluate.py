@@ -34,7 +34,10 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     command.add_argument("pictures", metavar="PICTURES", help="a folder, or 'photos/*.jpg'")
     command.add_argument(
-        "--boxes", type=Path, metavar="FILE", help="objects: COCO JSON, or a folder of masks"
+        "--boxes",
+        type=Path,
+        metavar="FILE",
+        help="objects: COCO JSON, or a folder of masks or trimaps: photo_mask.png or photo.png for photo.jpg",
     )
     command.add_argument("--video", metavar="FILE", help="measure the flicker on this video too")
     command.add_argument("--count", type=int, metavar="N", help="take N pictures, evenly spread (all)")
