@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from .masks import top
 LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of the pixels, in the order of the map, at which the network is run."""
 
-Ask = Callable[[list[Tensor]], NDArray[np.float64]]
-"""The probability of the class in question for each of the tensors."""
+Ask = Callable[[Iterable[Tensor]], NDArray[np.float64]]
+"""The probability of the class in question for each of the tensors, which are made when they are needed."""
 
 
 def area(values: NDArray[np.float64]) -> float:
@@ -32,12 +32,14 @@ def curves(
     picture and replaces them by the baseline. All rankings share both ends.
     """
     inner = LEVELS[1:-1]
-    versions = [baseline, tensor]
-    for rank in ranks.values():
-        masks = [top(rank, level) for level in inner]
-        versions += [np.where(mask, tensor, baseline) for mask in masks]
-        versions += [np.where(mask, baseline, tensor) for mask in masks]
-    answers = ask(versions)
+
+    def versions() -> Iterator[Tensor]:
+        yield from (baseline, tensor)
+        for rank in ranks.values():
+            yield from (np.where(top(rank, level), tensor, baseline) for level in inner)
+            yield from (np.where(top(rank, level), baseline, tensor) for level in inner)
+
+    answers = ask(versions())
     first, last = answers[0], answers[1]
     found = {}
     for name, part in zip(ranks, answers[2:].reshape(-1, 2, len(inner)), strict=True):
@@ -53,8 +55,7 @@ def drops(
     Returns for each map the relative drop of the probability, 0 if it rises, and whether it rises above that
     of the `whole` picture. The maps are stretched to 0…1 first, as in other implementations.
     """
-    versions = [baseline + unit(values) * (tensor - baseline) for values in maps.values()]
-    answers = ask(versions)
+    answers = ask(baseline + unit(values) * (tensor - baseline) for values in maps.values())
     return {
         name: (max(0.0, whole - answer) / max(whole, 1e-12), float(answer > whole))
         for name, answer in zip(maps, answers.tolist(), strict=True)

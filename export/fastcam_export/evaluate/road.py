@@ -8,7 +8,7 @@ Attribution Methods, 2022.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import cv2
 import numpy as np
@@ -48,15 +48,17 @@ def gains(tensor: Tensor, ranks: Mapping[str, NDArray[np.int32]], ask: Ask, seed
     """
     random = np.random.default_rng(seed)
     deviation = NOISE * float(tensor.std())
-    versions = []
-    for rank in ranks.values():
-        least_first = rank.size - 1 - rank
-        for level in LEVELS:
-            for order in (rank, least_first):
-                missing = top(order, level)
-                noise = deviation * random.standard_normal(tensor.shape).astype(np.float32)
-                versions.append(impute(tensor, missing) + missing * noise)
-    answers = ask(versions).reshape(len(ranks), len(LEVELS), 2)
+
+    def versions() -> Iterator[Tensor]:
+        for rank in ranks.values():
+            least_first = rank.size - 1 - rank
+            for level in LEVELS:
+                for order in (rank, least_first):
+                    missing = top(order, level)
+                    noise = deviation * random.standard_normal(tensor.shape).astype(np.float32)
+                    yield impute(tensor, missing) + missing * noise
+
+    answers = ask(versions()).reshape(len(ranks), len(LEVELS), 2)
     means = ((answers[..., 1] - answers[..., 0]) / 2).mean(axis=1)
     return dict(zip(ranks, means.tolist(), strict=True))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,12 @@ JUDGED = ("saliency_map", "cam", "fastcam")
 """The outputs to evaluate: those that should show what the network needs, by name in `contract.OUTPUTS`."""
 _FREE_BATCH = 16
 """Batch size for networks with a free batch: larger ones only take more memory."""
+_BATCH_PIXELS = _FREE_BATCH * 320 * 320
+"""Large pictures come in smaller batches, which bounds the memory."""
+
+
+class NoClassScores(ModelError):
+    """The network gives no score for each class, as detectors and segmentations."""
 
 
 @dataclass(frozen=True)
@@ -37,28 +44,33 @@ class FedPicture:
 class Subject:
     """A grafted file, ready for evaluation.
 
+    Args:
+        path: The file.
+        threads: Threads that share one operator; None for the default.
+        name: What messages call the file; its path by default.
+
     Raises:
-        ModelError: The file cannot be run, has no map to judge, or gives no class scores.
+        ModelError: The file cannot be run, or has no map to judge.
     """
 
-    def __init__(self, path: Path, threads: int | None = None) -> None:
+    def __init__(self, path: Path, threads: int | None = None, name: str | None = None) -> None:
         self.path = path
+        self.name = name or str(path)
         self.threads = threads
         self.model = Model(path, threads=threads, provider="cpu")
         self.metadata = self.model.metadata
         self.words = tuple(word for word in JUDGED if word in self.model.words)
         """The outputs of `JUDGED` that the file has."""
         if not self.words:
-            raise ModelError(f"{path} has none of {', '.join(JUDGED)}; export it with --outputs saliency_map")
+            raise ModelError(
+                f"{self.name} has none of {', '.join(JUDGED)}; export it with --outputs saliency_map"
+            )
         self.class_words = tuple(word for word in self.words if word in CLASS_OUTPUTS)
         self._session = self.model.session(())
         self._map_session = self.model.session(self.words)
         image = next(v for v in self._session.get_inputs() if v.name == self.metadata.image.name)
-        self._dtype = {"tensor(float16)": np.float16, "tensor(double)": np.float64}.get(
-            image.type, np.float32
-        )
-        if image.type == "tensor(uint8)":
-            raise ModelError(f"{path}: takes uint8 pictures, which have no mean colour to fill with")
+        types = {"tensor(float16)": np.float16, "tensor(double)": np.float64, "tensor(uint8)": np.uint8}
+        self._dtype = types.get(image.type, np.float32)
         self._batch = image.shape[0] if isinstance(image.shape[0], int) else None
         self._preprocess = Preprocessor(
             self.metadata.image, self.metadata.preprocess, self.metadata.resize, np.float32
@@ -72,19 +84,28 @@ class Subject:
         planar = tensor[0] if self.metadata.image.layout != "NHWC" else tensor[0].transpose(2, 0, 1)
         return FedPicture(planar.copy(), self._colours(planar), geometry)
 
-    def probabilities(self, tensors: Sequence[Tensor]) -> NDArray[np.float64]:
+    @property
+    def takes_class(self) -> bool:
+        """Whether one may choose the class of the class maps."""
+        return self.model.class_input(self._map_session).there
+
+    def probabilities(self, tensors: Iterable[Tensor]) -> NDArray[np.float64]:
         """The probability of every class for each of the tensors, N×classes.
 
+        Only as many tensors as one run takes are in memory.
+
         Raises:
-            ModelError: The network gives no class scores.
+            NoClassScores: The network gives none.
         """
         found = []
-        size = self._batch or _FREE_BATCH
-        for start in range(0, len(tensors), size):
-            part = np.stack(tensors[start : start + size])
+        pixels = self.metadata.image.height * self.metadata.image.width
+        size = self._batch or max(1, min(_FREE_BATCH, _BATCH_PIXELS // pixels))
+        following = iter(tensors)
+        while taken := list(islice(following, size)):
+            part = np.stack(taken)
             scores = self.model.run(self._session, [self.metadata.scores], self._feed(part))[0]
             if not tells_classes(self._scores_shape, scores[0], self.metadata.scores_shape):
-                raise ModelError(f"{self.path}: its output {self.metadata.scores!r} holds no class scores")
+                raise NoClassScores(f"{self.name}: its output {self.metadata.scores!r} holds no class scores")
             found.append(scores.reshape(len(scores), -1)[: len(part)])
         rows = np.concatenate(found).astype(np.float64)
         return np.stack([probabilities(row, self.metadata.scores_are) for row in rows])
@@ -92,7 +113,7 @@ class Subject:
     def maps(self, tensor: Tensor, chosen: int = ARGMAX) -> dict[str, NDArray[np.float32]]:
         """The evaluated maps of one tensor by name, H×W each, for the class with the highest score."""
         feed = self._feed(tensor[None])
-        if self.model.class_input(self._map_session).there:
+        if self.takes_class:
             feed[CLASS_INPUT] = np.full(self._batch or 1, chosen, np.int64)
         names = [output_names((word,), 0)[0] for word in self.words]
         arrays = self.model.run(self._map_session, names, feed)
@@ -106,6 +127,8 @@ class Subject:
             tensors = np.concatenate([tensors, np.zeros((missing, *tensors.shape[1:]), tensors.dtype)])
         if self.metadata.image.layout == "NHWC":
             tensors = tensors.transpose(0, 2, 3, 1)
+        if self._dtype is np.uint8:
+            tensors = np.clip(np.rint(tensors), 0, 255)
         return {self.metadata.image.name: np.ascontiguousarray(tensors, self._dtype)}
 
     def _colours(self, planar: Tensor) -> NDArray[np.uint8]:
