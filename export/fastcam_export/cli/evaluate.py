@@ -33,6 +33,8 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print, write; returns the exit code."""
     if args.count is not None and args.count < 1:
         raise FastcamError(f"--count {args.count}: at least 1 is needed")
+    if args.seed < 0:
+        raise FastcamError(f"--seed {args.seed}: 0 or more is needed")
     targets = [path for path in (args.json, args.html) if path is not None]
     if args.json is not None:
         check_json_path(args.json)
@@ -50,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
             pass  # one that cannot be opened is refused before the pictures are measured
     request = EvaluationRequest(pictures, objects, args.video, args.seed, args.sanity)
     with temporary_folder("fastcam-evaluate-") as folder:
-        subject = Subject(_grafted(args, folder), args.threads)
+        subject = Subject(_grafted(args, folder), args.threads, args.model)
         found = begin(subject, args.model, request)
         with Progress(sys.stderr) as progress:
             try:

@@ -6,28 +6,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from fastcam_runtime.classes import label_of
 from fastcam_runtime.errors import FastcamError, SourceError
 from fastcam_runtime.image import Image
-from numpy.typing import NDArray
 
 from . import perturbation, road, shuffling
 from .agreement import rank_correlation
-from .baselines import BASELINES, BLUR_SIGMA, Tensor
+from .baselines import BLUR_SIGMA
 from .bootstrap import RESAMPLES
-from .controls import CONTROLS, EDGES
+from .controls import CONTROLS
 from .flicker import flicker
-from .localisation import located, on_input
-from .masks import ranking
+from .judging import Judged, judge
+from .metrics import RANKED_BY
 from .objects import Marks, Objects
 from .pictures import read_picture
-from .results import Evaluation, Example, PictureResult
-from .subject import FedPicture, Subject
+from .results import Evaluation, Example
+from .subject import Subject
 
 SANITY_PICTURES = 20
+_SANITY_BYTES = 1 << 28
+"""Most memory for the pictures of the sanity checks: large ones are fewer."""
 EXAMPLES = 4
-MapsByName = dict[str, NDArray[np.float32]]
 Tell = Callable[[str, int, int], None]
 """Reports progress: the stage, the number of items done, and their total."""
 
@@ -58,87 +56,55 @@ def evaluate(
     Raises:
         SourceError: None of the pictures can be read.
     """
-    kept: list[tuple[FedPicture, MapsByName]] = []
-    for number, path in enumerate(request.pictures):
-        tell("pictures", number, len(request.pictures))
-        frame = read_picture(path)
-        if frame is None:
-            found.notes.append(f"{path} is not a picture that can be read; left out")
-            continue
-        seen, maps = _judge(subject, request, found, path, frame, number)
-        if len(kept) < SANITY_PICTURES:
-            kept.append((seen, maps))
+    kept = _pictures(subject, request, found, tell)
     if not found.pictures:
-        raise SourceError(f"{', '.join(map(str, request.pictures[:3]))}: no picture could be read")
-    if request.objects is not None and not any(
-        "pointing" in m for p in found.pictures for m in p.methods.values()
-    ):
+        raise SourceError(
+            f"{', '.join(map(str, request.pictures[:3]))}: no picture could be {_failure(found)}"
+        )
+    if not found.measured(("score_blur",)):
         found.notes.append(
-            "no picture has objects, or they fill it: they are found by the picture's file name, folders "
-            "left out"
+            f"the output {subject.metadata.scores!r} holds no class scores: insertion and deletion, average "
+            "drop, ROAD and class dependence need them"
         )
     if request.objects is not None:
+        if not found.measured(("pointing",)):
+            found.notes.append(
+                "no picture has objects, or they fill it: they are found by the picture's file name, folders "
+                "left out"
+            )
         found.notes += request.objects.notes
     if request.sanity:
         _sanity(subject, found, kept, folder, tell)
     if request.video is not None:
-        tell("video", 0, 1)
-        found.flicker = flicker(request.video, lambda frame: subject.maps(subject.see(frame).tensor))
+        _video(subject, request.video, found, tell)
 
 
-def _judge(
-    subject: Subject, request: EvaluationRequest, found: Evaluation, path: Path, frame: Image, number: int
-) -> tuple[FedPicture, MapsByName]:
-    """Add all figures of one picture to the results."""
-    seed = request.seed + number
-    seen = subject.see(frame)
-    chances = subject.probabilities([seen.tensor])[0]
-    target = int(chances.argmax())
+def _pictures(subject: Subject, request: EvaluationRequest, found: Evaluation, tell: Tell) -> list[Judged]:
+    """Measure the pictures; returns some, evenly spread, for the sanity checks."""
+    kept: list[Judged] = []
+    total = len(request.pictures)
+    spread = {k * total // SANITY_PICTURES for k in range(SANITY_PICTURES)}
+    for number, path in enumerate(request.pictures):
+        tell("pictures", number, total)
+        frame = read_picture(path)
+        if frame is None:
+            found.notes.append(f"{path} is not a picture that can be read; left out")
+            continue
+        marks = None if request.objects is None else _marks(request.objects, found, path, frame)
+        judged = judge(subject, path, frame, marks, request.seed + number)
+        if not judged.finite:
+            found.notes.append(f"{path}: the network gives values that are not finite numbers; left out")
+            continue
+        found.pictures.append(judged.result)
+        _show(found, judged)
+        room = _SANITY_BYTES // max(1, judged.size)
+        if (number in spread or total <= SANITY_PICTURES) and len(kept) < max(2, room):
+            kept.append(judged)
+    return kept
 
-    def ask(versions: list[Tensor]) -> NDArray[np.float64]:
-        return subject.probabilities(versions)[:, target]
 
-    maps = subject.maps(seen.tensor)
-    controls = {name: make(seen.picture, seed) for name, make in CONTROLS.items()}
-    every = {**maps, **controls}
-    ranks = {name: ranking(values) for name, values in every.items()}
-    methods: dict[str, dict[str, float]] = {name: {} for name in every}
-    for kind, make_baseline in BASELINES.items():
-        baseline = make_baseline(seen.tensor)
-        curves = perturbation.curves(seen.tensor, baseline, ranks, ask)
-        for name, (insertion, deletion) in curves.items():
-            _add(found, f"insertion_{kind}", name, insertion)
-            _add(found, f"deletion_{kind}", name, deletion)
-            areas = perturbation.area(insertion), perturbation.area(deletion)
-            methods[name][f"insertion_{kind}"], methods[name][f"deletion_{kind}"] = areas
-            methods[name][f"score_{kind}"] = areas[0] - areas[1]
-    faded = perturbation.drops(
-        seen.tensor, BASELINES["mean"](seen.tensor), every, ask, float(chances[target])
-    )
-    gains = road.gains(seen.tensor, ranks, ask, seed)
-    for name in every:
-        methods[name]["drop"], methods[name]["increase"] = faded[name]
-        methods[name]["road"] = gains[name]
-    marks = None if request.objects is None else _marks(request.objects, found, path, frame)
-    if marks is not None:
-        laid = on_input(marks, seen.geometry)
-        for name, values in every.items():
-            methods[name].update(located(values, laid))
-    label = label_of(target, subject.metadata.labels)
-    found.pictures.append(
-        PictureResult(
-            path.name, label, float(chances[target]), methods,
-            {name: rank_correlation(values, controls[EDGES]) for name, values in maps.items()},
-            _other_class(subject, seen, maps, target, len(chances), seed),
-        )
-    )  # fmt: skip
-    _show(
-        found,
-        Example(
-            path.name, label, methods[found.reference]["score_blur"], seen.picture, maps[found.reference]
-        ),
-    )
-    return seen, maps
+def _failure(found: Evaluation) -> str:
+    return "read" if not any("not finite" in note for note in found.notes) else "evaluated"
 
 
 def _marks(objects: Objects, found: Evaluation, path: Path, frame: Image) -> Marks | None:
@@ -150,50 +116,62 @@ def _marks(objects: Objects, found: Evaluation, path: Path, frame: Image) -> Mar
         return None
 
 
-def _other_class(
-    subject: Subject, seen: FedPicture, maps: MapsByName, target: int, classes: int, seed: int
-) -> dict[str, float]:
-    """The rank correlation of each class map with that of a random class."""
-    if not subject.class_words or classes < 2:
-        return {}
-    other = (target + int(np.random.default_rng(seed).integers(1, classes))) % classes
-    others = subject.maps(seen.tensor, other)
-    return {name: rank_correlation(maps[name], others[name]) for name in subject.class_words}
-
-
-def _sanity(
-    subject: Subject,
-    found: Evaluation,
-    kept: Sequence[tuple[FedPicture, MapsByName]],
-    folder: Path,
-    tell: Tell,
-) -> None:
-    """Compare the maps of the file with those of copies with shuffled weights."""
+def _sanity(subject: Subject, found: Evaluation, kept: Sequence[Judged], folder: Path, tell: Tell) -> None:
+    """Compare the maps of the file with those of copies with shuffled weights, for the same class."""
     if len(kept) > 1:
         for name in subject.words:
             pairs = zip(kept, [*kept[1:], kept[0]], strict=True)
-            found.other_picture[name] = [rank_correlation(a[1][name], b[1][name]) for a, b in pairs]
+            found.other_picture[name] = [rank_correlation(a.maps[name], b.maps[name]) for a, b in pairs]
+    if not kept:
+        return
     whole = shuffling.load_whole(subject.path)
+    if not shuffling.has_weights(whole):
+        found.notes.append("no weights were found that could be shuffled: that check is left out")
+        return
+    total = len(shuffling.STEPS) * len(kept)
     for number, (step, share) in enumerate(shuffling.STEPS.items()):
-        tell("shuffled weights", number, len(shuffling.STEPS))
+        tell("shuffled weights", number * len(kept), total)
         path = folder / f"shuffled-{number}.onnx"
         path.write_bytes(shuffling.shuffled(whole, share).SerializeToString())
-        mixed = Subject(path, subject.threads)
+        mixed = Subject(path, subject.threads, subject.name)
         path.unlink()
         pairs_of: dict[str, list[float]] = {name: [] for name in subject.words}
-        for seen, maps in kept:
-            for name, values in mixed.maps(seen.tensor).items():
-                pairs_of[name].append(rank_correlation(maps[name], values))
+        for k, one in enumerate(kept):
+            tell("shuffled weights", number * len(kept) + k, total)
+            for name, values in mixed.maps(one.fed.tensor, one.target).items():
+                pairs_of[name].append(rank_correlation(one.maps[name], values))
         found.sanity[step] = pairs_of
+    found.setup["sanity_pictures"] = [one.result.name for one in kept]
 
 
-def _add(found: Evaluation, kind: str, name: str, curve: NDArray[np.float64]) -> None:
-    sums = found.curves.setdefault(kind, {})
-    sums[name] = sums[name] + curve if name in sums else curve
+def _video(subject: Subject, uri: str, found: Evaluation, tell: Tell) -> None:
+    """Add the flicker, frame by frame; a video that breaks off does not lose the other results."""
+    try:
+        flicker(
+            uri,
+            lambda frame: subject.maps(subject.see(frame).tensor),
+            found=found.flicker,
+            tell=lambda done, total: tell("video", done, total),
+        )
+    except SourceError as error:
+        found.notes.append(f"{error}; the flicker is that of the frames before")
+    if not found.flicker:
+        found.notes.append(f"{uri}: fewer than two frames, so there is no flicker to measure")
 
 
-def _show(found: Evaluation, example: Example) -> None:
+def _show(found: Evaluation, judged: Judged) -> None:
     """Keep the best and the worst few pictures as examples."""
+    figures = judged.result.methods[found.reference]
+    ranked = next((metric for metric in RANKED_BY if metric in figures), None)
+    if ranked is None:
+        return
+    example = Example(
+        judged.result.name,
+        judged.result.label,
+        figures[ranked],
+        judged.fed.picture,
+        judged.maps[found.reference],
+    )
     found.best = sorted([*found.best, example], key=lambda e: -e.score)[:EXAMPLES]
     found.worst = sorted([*found.worst, example], key=lambda e: e.score)[:EXAMPLES]
 
@@ -207,6 +185,7 @@ def _setup(subject: Subject, request: EvaluationRequest) -> dict[str, object]:
             "blur": f"Gaussian, sigma {BLUR_SIGMA:g} of the shorter side",
             "mean": "own mean colour",
         },
+        "drop_baseline": "own mean colour; the map is stretched to 0…1",
         "road_levels": list(road.LEVELS),
         "target": "the predicted class of the whole picture",
         "seed": request.seed,

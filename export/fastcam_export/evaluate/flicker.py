@@ -24,21 +24,33 @@ class Flicker:
     correlation: float
     """Correlation of the smoothed map with the plain map, averaged over the frames."""
     frames: int
+    changes: tuple[float, ...] = ()
+    """The values whose mean is `plain`, frame by frame from the second one."""
+    smoothed_changes: tuple[float, ...] = ()
 
 
 def flicker(
-    uri: str, maps_of: Callable[[Image], dict[str, NDArray[np.float32]]], most: int = MOST_FRAMES
+    uri: str,
+    maps_of: Callable[[Image], dict[str, NDArray[np.float32]]],
+    most: int = MOST_FRAMES,
+    found: dict[str, Flicker] | None = None,
+    tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Flicker]:
     """The flicker of each map over the first frames of a video; `maps_of` returns a frame's maps by name.
+
+    `found` is filled frame by frame and returned, so an interruption leaves what was measured. `tell` gets
+    the number of frames done and their total.
 
     Raises:
         SourceError: The video cannot be read.
     """
+    found = {} if found is None else found
     smoother = Smoother(DEFAULT)
     frames: list[dict[str, NDArray[np.float32]]] = []
     sums: dict[str, list[tuple[float, float, float]]] = {}
     with open_source(uri) as source:
-        for _ in range(most):
+        for number in range(most):
+            tell(number, most)
             frame = source.read()
             if frame is None:
                 break
@@ -47,7 +59,7 @@ def flicker(
             if frames:
                 before, before_smooth = frames
                 for name, values in plain.items():
-                    deviation = max(float(values.std()), 1e-12)
+                    deviation = max(float(values.std()), 1e-12) / 100
                     sums.setdefault(name, []).append(
                         (
                             float(np.abs(values - before[name]).mean()) / deviation,
@@ -55,12 +67,15 @@ def flicker(
                             _correlation(values, smooth[name]),
                         )
                     )
+                    found[name] = _summary(sums[name])
             frames = [plain, smooth]
-    found = {}
-    for name, rows in sums.items():
-        plain_change, smooth_change, correlation = np.mean(rows, axis=0).tolist()
-        found[name] = Flicker(100 * plain_change, 100 * smooth_change, correlation, len(rows) + 1)
     return found
+
+
+def _summary(rows: list[tuple[float, float, float]]) -> Flicker:
+    plain, smoothed, correlations = zip(*rows, strict=True)
+    means = float(np.mean(plain)), float(np.mean(smoothed)), float(np.mean(correlations))
+    return Flicker(*means, len(rows) + 1, plain, smoothed)
 
 
 def _correlation(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:

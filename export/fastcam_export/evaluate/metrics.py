@@ -24,7 +24,9 @@ METRICS = {
     "score_mean": Metric("ins − del, mean", True, "the same with the picture's mean colour"),
     "insertion_mean": Metric("insertion, mean", True, "insertion with the picture's mean colour"),
     "deletion_mean": Metric("deletion, mean", False, "deletion with the picture's mean colour"),
-    "drop": Metric("avg. drop", False, "relative loss of probability when the map masks the picture"),
+    "drop": Metric(
+        "avg. drop", False, "relative loss of probability when the map masks the picture (with mean colour)"
+    ),
     "increase": Metric("increase", True, "share of pictures whose probability rises with the mask"),
     "road": Metric("ROAD", True, "loss without the most salient pixels minus loss without the least, halved"),
     "pointing": Metric("pointing", True, "share of pictures whose highest value lies on a marked object"),
@@ -35,3 +37,6 @@ METRICS = {
 
 SHOWN = ("score_blur", "score_mean", "road", "drop", "increase", "pointing", "energy", "pixel_auc")
 """The metrics of the printed table; the others are in the report and in the JSON."""
+
+RANKED_BY = ("score_blur", "pixel_auc")
+"""The figure by which pictures are the best and the worst: the first one that was measured."""

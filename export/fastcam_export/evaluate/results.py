@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .bootstrap import Estimate, estimate
+from .bootstrap import Estimate, estimate, estimate_difference
 from .flicker import Flicker
 from .metrics import METRICS
 
@@ -20,13 +20,16 @@ class PictureResult:
 
     name: str
     label: str
-    probability: float
+    probability: float | None
+    """None, and the label is empty, if the network gives no class scores."""
     methods: dict[str, dict[str, float]]
     """The figures of `METRICS` by method."""
     edges: dict[str, float]
     """The rank correlation of each map with the edge filter."""
     classes: dict[str, float]
     """The rank correlation of each class map with that of a random other class."""
+    curves: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    """The insertion and deletion curves, by kind and method."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,6 @@ class Evaluation:
     """The maps of the file first, then the controls."""
     maps: tuple[str, ...] = ()
     pictures: list[PictureResult] = field(default_factory=list)
-    curves: dict[str, dict[str, NDArray[np.float64]]] = field(default_factory=dict)
-    """The sums over pictures of the insertion and deletion curves, by kind and method."""
     sanity: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     """By step of the cascade and map: the rank correlation with the trained map, picture by picture."""
     other_picture: dict[str, list[float]] = field(default_factory=dict)
@@ -76,10 +77,9 @@ class Evaluation:
         """The mean over the pictures, with its interval."""
         return estimate(self.values(metric, method))
 
-    def difference(self, metric: str, method: str) -> Estimate:
-        """The mean of the differences to the reference, picture by picture."""
-        pairs = zip(self.values(metric, method), self.values(metric, self.reference), strict=True)
-        return estimate([one - other for one, other in pairs])
+    def difference(self, metric: str, method: str, other: str | None = None) -> Estimate:
+        """The mean of the differences to the reference, or to another method, picture by picture."""
+        return estimate_difference(self.values(metric, method), self.values(metric, other or self.reference))
 
     def measured(self, metrics: Sequence[str] = tuple(METRICS)) -> list[str]:
         """The metrics that at least one picture has."""
@@ -87,52 +87,68 @@ class Evaluation:
 
     def curve(self, kind: str, method: str) -> NDArray[np.float64]:
         """The mean insertion or deletion curve."""
-        return self.curves[kind][method] / len(self.pictures)
+        rows = np.array([p.curves[kind][method] for p in self.pictures if kind in p.curves], np.float64)
+        return np.asarray(rows.mean(axis=0))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the example pictures, for a JSON file."""
-        return {
-            "file": self.file,
-            "setup": self.setup,
-            "stopped": self.stopped,
-            "notes": self.notes,
-            "summary": {
-                method: {
-                    metric: {
-                        **asdict(self.mean(metric, method)),
-                        "difference": asdict(self.difference(metric, method)),
-                    }
-                    for metric in self.measured()
-                }
-                for method in self.methods
-            },
-            "sanity": {
-                step: {name: asdict(estimate(values)) for name, values in maps.items()}
-                for step, maps in self.sanity.items()
-            },
-            "other_picture": {name: asdict(estimate(values)) for name, values in self.other_picture.items()},
-            "edges": {name: asdict(estimate(self._of("edges", name))) for name in self.maps},
-            "class_dependence": {
-                name: asdict(estimate(self._of("classes", name)))
-                for name in self.maps
-                if self._of("classes", name)
-            },
-            "flicker": {name: asdict(values) for name, values in self.flicker.items()},
-            "curves": {
-                kind: {method: self.curve(kind, method).round(6).tolist() for method in methods}
-                for kind, methods in self.curves.items()
-            },
-            "pictures": [asdict(picture) for picture in self.pictures],
-        }
-
-    def edges(self, name: str) -> Estimate:
-        """The agreement of a map with the edge filter."""
-        return estimate(self._of("edges", name))
+    def checks(self) -> dict[str, dict[str, list[float]]]:
+        """The rank correlations of each map with …, picture by picture: by what, and by map."""
+        found = {f"itself, weights shuffled: {step}": maps for step, maps in self.sanity.items()}
+        found["that of another picture"] = self.other_picture
+        found["the edge filter"] = {name: self._of("edges", name) for name in self.maps}
+        found["itself for a random class"] = {name: self._of("classes", name) for name in self.maps}
+        return {what: maps for what, maps in found.items() if any(maps.values())}
 
     def class_dependence(self, name: str) -> Estimate | None:
         """The agreement of a class map with that of another class; None for maps without a class."""
         values = self._of("classes", name)
         return estimate(values) if values else None
+
+    def edges(self, name: str) -> Estimate:
+        """The agreement of a map with the edge filter."""
+        return estimate(self._of("edges", name))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the example pictures, for a JSON file."""
+        summary = {
+            method: {
+                metric: self._summary(
+                    self.values(metric, method), self.values(metric, self.reference), keep=False
+                )
+                for metric in self.measured()
+            }
+            for method in self.methods
+        }
+        kinds = list(self.pictures[0].curves) if self.pictures else []
+        return {
+            "file": self.file,
+            "setup": self.setup,
+            "stopped": self.stopped,
+            "notes": self.notes,
+            "summary": summary,
+            "sanity": {step: self._check(maps) for step, maps in self.sanity.items()},
+            "other_picture": self._check(self.other_picture),
+            "edges": self._check({name: self._of("edges", name) for name in self.maps}),
+            "class_dependence": self._check({name: self._of("classes", name) for name in self.maps}),
+            "flicker": {name: asdict(values) for name, values in self.flicker.items()},
+            "curves": {
+                kind: {method: self.curve(kind, method).round(6).tolist() for method in self.methods}
+                for kind in kinds
+            },
+            "pictures": [asdict(picture) for picture in self.pictures],
+        }
+
+    def _check(self, maps: dict[str, list[float]]) -> dict[str, Any]:
+        reference = maps.get(self.reference, [])
+        return {name: self._summary(values, reference) for name, values in maps.items() if values}
+
+    def _summary(
+        self, values: Sequence[float], reference: Sequence[float], *, keep: bool = True
+    ) -> dict[str, Any]:
+        """The mean, the paired difference if the reference has this figure, and the raw values."""
+        found: dict[str, Any] = estimate(values).as_dict()
+        if len(reference) == len(values):
+            found["difference"] = estimate_difference(values, reference).as_dict()
+        return {**found, "values": list(values)} if keep else found
 
     def _of(self, what: str, name: str) -> list[float]:
         return [getattr(p, what)[name] for p in self.pictures if name in getattr(p, what)]

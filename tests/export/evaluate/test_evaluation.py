@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import time
 from pathlib import Path
 
 import cv2
@@ -13,31 +11,16 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from fastcam_export.evaluate import evaluation
-from fastcam_export.evaluate.controls import CONTROLS
+from fastcam_export.evaluate import evaluation, perturbation, road
 from fastcam_export.evaluate.evaluation import EvaluationRequest, begin, evaluate
 from fastcam_export.evaluate.objects import Objects
 from fastcam_export.evaluate.report import page, table
 from fastcam_export.evaluate.results import Evaluation
 from fastcam_export.evaluate.subject import Subject
-from fastcam_export.save import interruption
 from fastcam_runtime.cli.main import main
-from fastcam_runtime.errors import ModelError
+from fastcam_runtime.errors import ModelError, SourceError
 from support.networks import small_cnn
-from support.processes import terminal_signals
 from support.tiny_grafts import make_graft
-
-
-@pytest.fixture
-def photos(tmp_path: Path) -> Path:
-    """Red squares on gray, at different places."""
-    folder = tmp_path / "photos"
-    folder.mkdir()
-    for k in range(4):
-        picture = np.full((64, 96, 3), 60, np.uint8)
-        picture[8 + 8 * k : 24 + 8 * k, 10 + 16 * k : 34 + 16 * k, 2] = 255
-        cv2.imwrite(str(folder / f"{k}.png"), picture)
-    return folder
 
 
 def _save(model: onnx.ModelProto, folder: Path) -> Path:
@@ -107,21 +90,101 @@ def test_a_real_graft_has_sanity_checks_and_class_dependence(tmp_path: Path, pho
     assert not list(tmp_path.glob("shuffled*"))
 
 
-def test_a_file_without_class_scores_or_maps_is_refused(tmp_path: Path, photos: Path) -> None:
-    path = _save(make_graft(head="places", outputs=("saliency_map",)), tmp_path)
-    with pytest.raises(ModelError, match="no class scores"):
-        _evaluate(path, photos)
+def test_a_file_without_maps_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="has none of saliency_map, cam, fastcam"):
         Subject(_save(make_graft(outputs=("lovi",)), tmp_path))
 
 
-def test_a_video_that_cannot_be_opened_is_refused_before_the_pictures(
-    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_file_without_class_scores_gets_the_figures_that_need_none(tmp_path: Path, photos: Path) -> None:
+    """The map is the picture's mean colour, so it is highest on the red squares."""
+    path = _save(make_graft(head="places", outputs=("saliency_map",)), tmp_path)
+    masks = tmp_path / "masks"
+    masks.mkdir()
+    for photo in photos.glob("*.png"):
+        square = (cv2.imread(str(photo))[..., 2] == 255) * np.uint8(255)
+        cv2.imwrite(str(masks / photo.name), square)
+    found = _evaluate(path, photos, objects=Objects(masks))
+    assert found.measured() == ["pointing", "energy", "pixel_auc"]
+    assert found.values("pointing", "saliency_map") == [1.0] * 4
+    assert found.mean("pixel_auc", "saliency_map").mean > 0.98
+    assert any("holds no class scores" in note for note in found.notes)
+    assert found.best[0].name in page.html(found)
+    assert "pointing" in table.text(found)
+    assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["pictures"][0]["probability"] is None
+
+
+def test_values_that_are_no_numbers_are_left_out(
+    tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    gains, asked = road.gains, []
+
+    def once_nan(*given: object) -> dict[str, float]:
+        asked.append(1)
+        found = gains(*given)  # type: ignore[arg-type]
+        return dict.fromkeys(found, float("nan")) if len(asked) == 2 else found
+
+    monkeypatch.setattr(road, "gains", once_nan)
+    found = _evaluate(_save(make_graft(), tmp_path), photos, sanity=False)
+    assert [picture.name for picture in found.pictures] == ["0.png", "2.png", "3.png"]
+    assert any("1.png: the network gives values that are not finite" in note for note in found.notes)
+    json.dumps(found.as_dict(), allow_nan=False)
+
+
+def test_without_a_choice_of_class_nothing_is_said_about_it(
+    tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool may turn the input for the class into a constant: both maps would be the same."""
+    monkeypatch.setattr(Subject, "takes_class", False)
+    found = _evaluate(_save(make_graft(), tmp_path), photos, sanity=False)
+    assert found.class_dependence("cam") is None
+
+
+def test_curves_are_those_of_the_finished_pictures(
+    tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drops, asked = perturbation.drops, []
+
+    def stop_at_the_third(*given: object) -> dict[str, tuple[float, float]]:
+        asked.append(1)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return drops(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(perturbation, "drops", stop_at_the_third)
     path = _save(make_graft(), tmp_path)
-    monkeypatch.setattr("fastcam_export.cli.evaluate.Subject", None)
-    assert main(["evaluate", str(path), str(photos), "--video", str(tmp_path / "none.mp4")]) == 2
-    assert "none.mp4" in capsys.readouterr().err
+    subject = Subject(path, threads=1)
+    request = EvaluationRequest(sorted(photos.glob("*.png")), sanity=False)
+    found = begin(subject, "model.onnx", request)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(subject, request, found, tmp_path, lambda *_: None)
+    assert len(found.pictures) == 2
+    for kind in ("insertion_blur", "deletion_mean"):
+        for method in found.methods:
+            height = perturbation.area(found.curve(kind, method))
+            assert height == pytest.approx(found.mean(kind, method).mean, abs=1e-5)
+
+
+def test_a_video_that_breaks_off_loses_no_other_results(
+    tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise SourceError("v.mp4: damaged")
+
+    monkeypatch.setattr(evaluation, "flicker", broken)
+    found = _evaluate(_save(make_graft(), tmp_path), photos, sanity=False, video="v.mp4")
+    assert len(found.pictures) == 4
+    assert any("v.mp4: damaged" in note for note in found.notes)
+
+
+def test_the_sanity_checks_take_pictures_from_all_over_the_folder(tmp_path: Path) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    for k in range(50):
+        cv2.imwrite(str(many / f"{k:02d}.png"), np.full((8, 8, 3), 5 * k, np.uint8))
+    found = _evaluate(_save(make_graft(work=1), tmp_path), many)
+    names = found.setup["sanity_pictures"]
+    assert len(names) == len(found.sanity["all"]["cam"]) == 20
+    assert names[-1] > "45"
 
 
 def test_boxes_of_other_pictures_are_told(tmp_path: Path, photos: Path) -> None:
@@ -145,107 +208,6 @@ def test_a_mask_of_another_size_is_told_and_does_not_end_the_measurement(
     found = _evaluate(_save(make_graft(), tmp_path), photos, objects=Objects(masks), sanity=False)
     assert len(found.pictures) == 4
     assert any("0.png: not a mask of 96×64" in note for note in found.notes)
-
-
-@pytest.mark.slow
-def test_the_command_prints_a_table_and_writes_json_and_a_page(
-    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = _save(make_graft(), tmp_path)
-    cv2.imwrite(
-        str(photos / "0_mask.png"), (cv2.imread(str(photos / "0.png"))[..., 2] == 255) * np.uint8(255)
-    )
-    out, shown = tmp_path / "out.json", tmp_path / "out.html"
-    command = ["evaluate", str(path), str(photos), "--boxes", str(photos), "--json", str(out)]
-    assert main([*command, "--html", str(shown), "--no-sanity", "--video", "test://?frames=3"]) == 0
-    printed = capsys.readouterr().out
-    assert "4 of 4 pictures" in printed
-    assert "Conclusions:" in printed
-    assert "4 pictures are few" in printed
-    content = json.loads(out.read_text())
-    assert set(content["summary"]) == {"saliency_map", "cam", "fastcam", *CONTROLS}
-    assert len(content["pictures"]) == 4
-    assert "pointing" in content["pictures"][0]["methods"]["cam"]
-    assert "pointing" not in content["pictures"][1]["methods"]["cam"]
-    assert content["flicker"]["saliency_map"]["frames"] == 3
-    text = shown.read_text()
-    assert "http-equiv" not in text
-    assert 'src="http' not in text
-    assert text.count("data:image/jpeg;base64,") == 16
-
-
-@pytest.mark.slow
-def test_a_plain_network_is_grafted_first(
-    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = _save(small_cnn(), tmp_path)
-    assert main(["evaluate", str(path), str(photos), "--count", "2", "--no-sanity"]) == 0
-    assert "2 of 2 pictures" in capsys.readouterr().out
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["model.onnx", "photos"]
-
-
-@pytest.mark.slow
-def test_control_c_prints_what_is_done_so_far(
-    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = _save(make_graft(), tmp_path)
-    read = evaluation.read_picture
-
-    def stop_at_the_third(picture: Path) -> object:
-        if picture.stem == "2":
-            raise KeyboardInterrupt
-        return read(picture)
-
-    monkeypatch.setattr(evaluation, "read_picture", stop_at_the_third)
-    out = tmp_path / "out.json"
-    assert main(["evaluate", str(path), str(photos), "--json", str(out)]) == 130
-    assert "2 of 4 pictures (stopped" in capsys.readouterr().out
-    assert json.loads(out.read_text())["stopped"] is True
-
-
-def test_after_control_c_the_table_may_take_its_time(
-    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = _save(make_graft(), tmp_path)
-    read, text = evaluation.read_picture, table.text
-    ends: list[int] = []
-
-    def stop_at_the_third(picture: Path) -> object:
-        if picture.stem == "2":
-            signal.raise_signal(signal.SIGINT)
-        return read(picture)
-
-    def slow(found: Evaluation) -> str:
-        time.sleep(5 * interruption._PATIENCE)
-        return text(found)
-
-    monkeypatch.setattr(interruption, "_PATIENCE", 0.1)
-    monkeypatch.setattr(interruption, "end_at_once", ends.append)
-    monkeypatch.setattr(evaluation, "read_picture", stop_at_the_third)
-    monkeypatch.setattr(table, "text", slow)
-    with terminal_signals():
-        assert main(["evaluate", str(path), str(photos), "--no-sanity"]) == 130
-    assert "2 of 4 pictures (stopped" in capsys.readouterr().out
-    assert ends == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["nowhere/"], "nowhere/: no such folder of pictures"),
-        (["{photos}", "--count", "0"], "--count 0: at least 1"),
-        (["{photos}", "--boxes", "{photos}/none.json"], "none.json: cannot be read"),
-        (["{photos}", "--html", "{photos}/0.png"], "not an .html file"),
-    ],
-)
-def test_mistakes_are_told_in_one_line(
-    tmp_path: Path, photos: Path, arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = _save(make_graft(), tmp_path)
-    given = [argument.format(photos=photos) for argument in arguments]
-    assert main(["evaluate", str(path), *given]) == 2
-    error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert complaint in error
 
 
 @pytest.mark.slow

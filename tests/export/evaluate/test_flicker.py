@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import cv2
@@ -41,3 +42,22 @@ def test_no_more_frames_than_asked_for_are_read(frames: str) -> None:
 
     flicker(frames, maps_of, most=5)
     assert len(seen) == 5
+
+
+def test_an_interruption_leaves_what_was_measured(frames: str) -> None:
+    random, found = np.random.default_rng(0), {}
+    maps = [random.random((8, 8)).astype(np.float32) for _ in range(6)]
+    following = iter(maps)
+
+    def maps_of(frame: np.ndarray) -> dict[str, np.ndarray]:
+        one = next(following, None)
+        if one is None:
+            raise KeyboardInterrupt
+        return {"map": one}
+
+    with pytest.raises(KeyboardInterrupt):
+        flicker(frames, maps_of, found=found)
+    by_hand = [100 * np.abs(b - a).mean() / b.std() for a, b in pairwise(maps)]
+    assert found["map"].frames == 6
+    assert found["map"].changes == pytest.approx(by_hand, rel=1e-4)
+    assert found["map"].plain == pytest.approx(np.mean(by_hand), rel=1e-4)

@@ -9,11 +9,11 @@ from html import escape
 import cv2
 from fastcam_runtime.draw.overlay import overlay
 
-from ..metrics import METRICS
+from ..metrics import METRICS, RANKED_BY
 from ..perturbation import LEVELS
 from ..results import Evaluation, Example
 from . import svg
-from .table import flicker_rows, main_rows, number, sanity_rows
+from .table import brackets, flicker_rows, levels, main_rows, number, sanity_rows
 from .words import conclusions
 
 _STYLE = """
@@ -21,7 +21,7 @@ body{font:15px/1.5 system-ui,sans-serif;color:#24292f;max-width:1180px;margin:2r
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.2rem}
 table{border-collapse:collapse;margin:.6rem 0;font-size:13px}
 td,th{padding:.25rem .6rem;border-bottom:1px solid #d0d7de;text-align:left;white-space:nowrap}
-th{background:#f6f8fa}.plots{display:flex;flex-wrap:wrap;gap:1rem}.plots svg{max-width:100%;height:auto}
+th{background:#f6f8fa}.plots{display:flex;flex-wrap:wrap;gap:1rem}.plots>div{max-width:100%;overflow-x:auto}
 .scroll{overflow-x:auto}.shots{display:flex;flex-wrap:wrap;gap:1rem}figure{margin:0;width:270px}
 figure img{width:132px;margin-right:3px}figcaption{font-size:12px;color:#57606a;overflow-wrap:anywhere}
 p.small{color:#57606a;font-size:13px}
@@ -48,24 +48,21 @@ def html(found: Evaluation) -> str:
 
 
 def _figures(found: Evaluation) -> str:
-    every = [
-        ("map", *(METRICS[metric].title for metric in found.measured())),
-        *(
-            (method, *(number(found.mean(metric, method).mean) for metric in found.measured()))
-            for method in found.methods
-        ),
-    ]
+    if not found.measured():
+        return ""
     return (
-        "<h2>Figures</h2><p class=small>* best of its column; in brackets the 95 % interval of the "
-        f"difference to {escape(found.reference)}, picture by picture.</p>{_table(main_rows(found))}"
-        f"<details><summary>all means</summary>{_table(every)}</details>"
+        f"<h2>Figures</h2><p class=small>* best of its column. {escape(brackets(found))}</p>"
+        f"{_table(main_rows(found))}"
+        f"<details><summary>all figures</summary>{_table(main_rows(found, tuple(METRICS)))}</details>"
     )
 
 
 def _plots(found: Evaluation) -> str:
-    scores = {method: found.mean("score_blur", method) for method in found.methods}
-    parts = [svg.bars("Insertion − deletion, blurred baseline", scores)]
-    for kind in ("insertion_blur", "deletion_blur"):
+    parts = []
+    if found.measured(("score_blur",)):
+        scores = {method: found.mean("score_blur", method) for method in found.methods}
+        parts.append(svg.bars("Insertion − deletion, blurred baseline", scores))
+    for kind in [kind for kind in METRICS if any(kind in p.curves for p in found.pictures)]:
         curves = {method: found.curve(kind, method).tolist() for method in found.methods}
         note = "pixels, most salient first"
         parts.append(svg.lines(f"{METRICS[kind].title}: probability of the class", LEVELS, curves, note))
@@ -82,22 +79,33 @@ def _plots(found: Evaluation) -> str:
         ticks = dict(zip(across, ("none", *steps), strict=True))
         note = "shuffled layers"
         parts.append(svg.lines("Weights shuffled from the head down", across, curves, note, ticks))
-    return f'<h2>Plots</h2><div class="plots">{"".join(parts)}</div>'
+    plots = "".join(f"<div>{part}</div>" for part in parts)
+    return f'<h2>Plots</h2><div class="plots">{plots}</div>' if parts else ""
 
 
 def _checks(found: Evaluation) -> str:
     text = (
         "<h2>Sanity checks</h2><p class=small>Rank correlation of each map with the one named in the row. A "
-        f"map that shows what was learnt changes with the weights.</p>{_table(sanity_rows(found))}"
+        f"map that shows what was learnt changes with the weights. {escape(brackets(found))}</p>"
+        f"{_table(sanity_rows(found))}"
     )
     return text + (f"<h2>Video</h2>{_table(flicker_rows(found))}" if found.flicker else "")
 
 
 def _shots(found: Evaluation) -> str:
-    return (
-        f"<h2>Where {escape(found.reference)} did best</h2>{_figure_row(found.best)}"
-        f"<h2>Where it did worst</h2>{_figure_row(found.worst)}"
-    )
+    """The best and the worst pictures; none is among both."""
+    if not found.best:
+        return ""
+    count = len(found.values(_ranked(found), found.reference))
+    best = found.best[: max(1, count // 2)]
+    worst = found.worst[: count - len(best)]
+    by = escape(f"{found.reference}, by {METRICS[_ranked(found)].title}")
+    text = f"<h2>Where the map did best</h2><p class=small>{by}</p>{_figure_row(best)}"
+    return text + (f"<h2>Where it did worst</h2>{_figure_row(worst)}" if worst else "")
+
+
+def _ranked(found: Evaluation) -> str:
+    return found.measured(RANKED_BY)[0]
 
 
 def _figure_row(examples: Sequence[Example]) -> str:
@@ -107,8 +115,8 @@ def _figure_row(examples: Sequence[Example]) -> str:
         drawn = overlay(picture, one.saliency)
         shots.append(
             f'<figure><img src="{_jpeg(picture)}" alt=""><img src="{_jpeg(drawn)}" alt="">'
-            f"<figcaption>{escape(one.label)}, {number(one.score)}<br>{escape(one.name)}</figcaption>"
-            "</figure>"
+            f"<figcaption>{escape(one.label)}{', ' if one.label else ''}{number(one.score)}<br>"
+            f"{escape(one.name)}</figcaption></figure>"
         )
     return f'<div class="shots">{"".join(shots)}</div>'
 
@@ -122,7 +130,10 @@ def _jpeg(picture: object) -> str:
 def _method(found: Evaluation) -> str:
     rows = [(str(key), str(value)) for key, value in found.setup.items()]
     meanings = [f"{metric.title}: {metric.meaning}." for metric in METRICS.values()]
-    return f"<h2>How it was measured</h2>{_table([('', ''), *rows])}{_list(meanings)}{_list(found.notes)}"
+    return (
+        f"<h2>How it was measured</h2><p>{levels()}</p>{_table([('', ''), *rows])}"
+        f"{_list(meanings)}{_list(found.notes)}"
+    )
 
 
 def _list(items: Sequence[str]) -> str:

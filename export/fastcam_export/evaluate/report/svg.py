@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from math import isfinite
 
 from ..bootstrap import Estimate
 
@@ -37,9 +38,9 @@ def lines(
 
 
 def bars(title: str, values: Mapping[str, Estimate]) -> str:
-    """Means with their intervals, one row each; a line marks 0."""
-    low = min(0.0, *(one.low for one in values.values()))
-    high = max(1e-9, *(one.high for one in values.values()))
+    """Means with their intervals, one row each, unless an interval is not known; a line marks 0."""
+    ends = [end for one in values.values() for end in (one.low, one.mean, one.high) if isfinite(end)]
+    low, high = min(0.0, *ends), max(1e-9, *ends)
     row, left, width = 24, 150, 330
 
     def x(value: float) -> float:
@@ -49,10 +50,14 @@ def bars(title: str, values: Mapping[str, Estimate]) -> str:
     for number, (name, one) in enumerate(values.items()):
         y = 30 + row * number
         start, end = sorted((x(0), x(one.mean)))
+        whisker = ""
+        if isfinite(one.low):
+            ends_at = f'x1="{x(one.low):.1f}" x2="{x(one.high):.1f}" y1="{y + 8}" y2="{y + 8}"'
+            whisker = f'<line {ends_at} stroke="#24292f"/>'
         parts.append(
             f'<text x="{left - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>'
             f'<rect x="{start:.1f}" y="{y}" width="{end - start:.1f}" height="16" fill="{_shade(number)}"/>'
-            f'<line x1="{x(one.low):.1f}" x2="{x(one.high):.1f}" y1="{y + 8}" y2="{y + 8}" stroke="#24292f"/>'
+            f"{whisker}"
             f'<text x="{left + width + 8}" y="{y + 13}">{one.mean:.3f}</text>'
         )
     height = 36 + row * len(values)

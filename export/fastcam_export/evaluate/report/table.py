@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+
 from fastcam_runtime.text import left_table
 
-from ..bootstrap import Estimate
+from .. import road
+from ..bootstrap import Estimate, estimate, estimate_difference
+from ..flicker import Flicker
 from ..metrics import METRICS, SHOWN
+from ..perturbation import LEVELS
 from ..results import Evaluation
 from .words import conclusions
+
+MOST_NOTES = 12
+"""More are only in the files."""
 
 
 def text(found: Evaluation) -> str:
@@ -18,47 +27,56 @@ def text(found: Evaluation) -> str:
     head = f"{found.file}: {count} of {found.setup['pictures']} pictures"
     if found.stopped:
         head += " (stopped early: partial results)"
-    parts = [head, left_table(main_rows(found)), _legend(found)]
+    parts = [head]
+    if found.measured(SHOWN):
+        parts += [left_table(main_rows(found)), legend(found)]
     sanity = sanity_rows(found)
     if len(sanity) > 1:
         parts.append("rank correlation of each map with …\n" + left_table(sanity))
     if found.flicker:
         parts.append(left_table(flicker_rows(found)))
+    parts += [brackets(found)]
     parts += ["Conclusions:\n" + "\n".join(f"- {line}" for line in conclusions(found))]
-    parts += [f"note: {note}" for note in found.notes]
+    more = len(found.notes) - MOST_NOTES
+    parts += ["\n".join(f"note: {note}" for note in found.notes[:MOST_NOTES])] if found.notes else []
+    parts += [f"note: and {more} more, which are in the files of --json and --html"] if more > 0 else []
     return "\n\n".join(parts)
 
 
-def main_rows(found: Evaluation) -> list[tuple[str, ...]]:
-    """The means, and the interval of the difference to the reference; the best of a column is starred."""
-    metrics = found.measured(SHOWN)
+def main_rows(found: Evaluation, wanted: Sequence[str] = SHOWN) -> list[tuple[str, ...]]:
+    """The means with their intervals; the best of a column is starred."""
+    metrics = found.measured(wanted)
     rows: list[tuple[str, ...]] = [("map", *(METRICS[metric].title for metric in metrics))]
     for method in found.methods:
-        cells = []
-        for metric in metrics:
-            mean = number(found.mean(metric, method).mean)
-            star = "*" if method == _best(found, metric) else " "
-            if method == found.reference:
-                cells.append(f"{mean}{star}")
-            else:
-                cells.append(f"{mean}{star}{interval(found.difference(metric, method))}")
+        cells = [
+            _cell(
+                found.mean(metric, method),
+                None if method == found.reference else found.difference(metric, method),
+                "*" if method == _best(found, metric) else " ",
+            )
+            for metric in metrics
+        ]
         rows.append((method, *cells))
     return rows
 
 
 def sanity_rows(found: Evaluation) -> list[tuple[str, ...]]:
-    """The correlation of each map with shuffled weights, another class, another picture, and the edges."""
+    """The correlation of each map with shuffled weights, another picture, the edges and another class."""
     rows: list[tuple[str, ...]] = [("", *found.maps)]
-    for step, maps in found.sanity.items():
-        means = (number(sum(values) / len(values)) if values else "" for values in maps.values())
-        rows.append((f"itself, weights shuffled: {step}", *means))
-    if found.other_picture:
-        rows.append(("that of another picture", *(_mean(found.other_picture[n]) for n in found.maps)))
-    rows.append(("the edge filter", *(number(found.edges(name).mean) for name in found.maps)))
-    dependence = [found.class_dependence(name) for name in found.maps]
-    if any(dependence):
-        rows.append(("itself for a random class", *("" if d is None else number(d.mean) for d in dependence)))
+    for what, maps in found.checks().items():
+        reference = maps.get(found.reference, [])
+        cells = []
+        for name in found.maps:
+            values = maps.get(name, [])
+            paired = name != found.reference and len(reference) == len(values)
+            gap = estimate_difference(values, reference) if paired else None
+            cells.append(_cell(estimate(values), gap) if values else "")
+        rows.append((what, *cells))
     return rows
+
+
+FRAMES_ALIKE = 10
+"""Frames in a row that count as one draw of the bootstrap: they are alike."""
 
 
 def flicker_rows(found: Evaluation) -> list[tuple[str, ...]]:
@@ -66,25 +84,52 @@ def flicker_rows(found: Evaluation) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [
         ("change per frame, % of the map's deviation", "plain", "smoothed 0.7", "correlation", "frames")
     ]
+    reference = found.flicker.get(found.reference)
     for name, one in found.flicker.items():
-        rows.append(
-            (name, f"{one.plain:.1f}", f"{one.smoothed:.1f}", f"{one.correlation:.3f}", str(one.frames))
-        )
+        other = None if name == found.reference else reference
+        plain = _change(one, other, lambda f: f.changes)
+        smoothed = _change(one, other, lambda f: f.smoothed_changes)
+        rows.append((name, plain, smoothed, f"{one.correlation:.3f}", str(one.frames)))
     return rows
 
 
-def number(value: float) -> str:
-    """Three digits, with a typographic minus."""
-    return f"{value:.3f}".replace("-", "−")
+def brackets(found: Evaluation) -> str:
+    """What the intervals behind the means are."""
+    video = f" Of the video, {FRAMES_ALIKE} frames in a row are one draw." if found.flicker else ""
+    return (
+        f"In [brackets]: 95 % bootstrap interval of the difference to {found.reference}, picture by picture. "
+        f"In (parentheses): that of the mean itself.{video}"
+    )
 
 
-def interval(difference: Estimate) -> str:
-    """`[−.01,+.02]`: the 95 % interval of the difference to the reference."""
-    return f"[{difference.low:+.3f},{difference.high:+.3f}]".replace("-", "−")
+def _change(one: Flicker, other: Flicker | None, of: Callable[[Flicker], Sequence[float]]) -> str:
+    mean = estimate(of(one), FRAMES_ALIKE)
+    gap = None
+    if other is not None and len(of(other)) == len(of(one)):
+        gap = estimate_difference(of(one), of(other), FRAMES_ALIKE)
+    return _cell(mean, gap, digits=1)
 
 
-def _mean(values: list[float]) -> str:
-    return number(sum(values) / len(values)) if values else ""
+def _cell(mean: Estimate, difference: Estimate | None, star: str = " ", digits: int = 3) -> str:
+    """The mean, with the interval of its difference to the reference, or else with its own."""
+    shown = number(mean.mean, digits) + star
+    if difference is not None:
+        return shown + interval(difference, digits)
+    if math.isnan(mean.low):
+        return shown
+    return f"{shown}({number(mean.low, digits)}…{number(mean.high, digits)})"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """So many digits, with a typographic minus."""
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def interval(difference: Estimate, digits: int = 3) -> str:
+    """`[−.01,+.02]`: the 95 % interval of the difference to the reference; empty if there is none."""
+    if math.isnan(difference.low):
+        return ""
+    return f"[{difference.low:+.{digits}f},{difference.high:+.{digits}f}]".replace("-", "−")
 
 
 def _best(found: Evaluation, metric: str) -> str:
@@ -92,12 +137,18 @@ def _best(found: Evaluation, metric: str) -> str:
     return max(found.methods, key=lambda method: sign * found.mean(metric, method).mean)
 
 
-def _legend(found: Evaluation) -> str:
-    lines = [
-        f"* best of its column. In brackets: 95 % bootstrap interval of the difference to {found.reference}, "
-        "picture by picture.",
-    ]
+def legend(found: Evaluation) -> str:
+    """What the columns are."""
+    lines = ["* best of its column"]
     for metric in (METRICS[name] for name in found.measured(SHOWN)):
         better = "higher" if metric.higher_is_better else "lower"
         lines.append(f"{metric.title} ({better} is better): {metric.meaning}")
+    if found.measured(("score_blur",)):
+        lines.append(levels())
     return "\n".join(lines)
+
+
+def levels() -> str:
+    """The shares of the pixels at which the network is asked."""
+    inserted, removed = (", ".join(f"{100 * share:g}" for share in given) for given in (LEVELS, road.LEVELS))
+    return f"Insertion and deletion at {inserted} % of the pixels, ROAD at {removed} %."

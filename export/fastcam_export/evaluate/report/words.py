@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from ..bootstrap import estimate
+from collections.abc import Sequence
+
+from ..bootstrap import Estimate, estimate, estimate_difference
 from ..controls import CONTROLS
-from ..metrics import METRICS
 from ..results import Evaluation
 
 FEW = 30
 """With fewer pictures, intervals are wide, and the conclusions say so."""
-LITTLE_CHANGE = 0.8
-"""A map with a higher correlation under other weights, or for another class, hardly depends on them."""
+FEWEST = 6
+"""With fewer, no difference is significant: five of five in one direction are chance once in 16 times."""
+LITTLE_CHANGE, MUCH_CHANGE = 0.8, 0.5
+"""A map whose correlation with that of another class is surely higher hardly depends on the class, and one
+whose correlation is surely lower does."""
+SCORES = {"score_blur": "blurred", "score_mean": "mean-colour"}
+"""Insertion minus deletion, and the baseline of each."""
 
 
 def conclusions(found: Evaluation) -> list[str]:
     """One sentence each."""
-    if not found.pictures:
-        return []
-    lines = [_against_controls(found, name) for name in found.maps]
-    lines += [_against_reference(found, name) for name in found.maps[1:]]
-    lines += _about_weights(found) + _about_classes(found) + _about_objects(found)
     count = len(found.pictures)
-    if count < FEW:
-        lines.append(f"{count} pictures are few: take {FEW} or more before you rely on a difference.")
+    if not count:
+        return []
+    lines: list[str] = []
+    if count < FEWEST:
+        pictures = "1 picture is" if count == 1 else f"{count} pictures are"
+        lines.append(f"{pictures} too few for conclusions: take {FEW} or more.")
+    else:
+        if found.measured(tuple(SCORES)):
+            lines += [_against_controls(found, name) for name in found.maps]
+            lines += [_against_reference(found, name) for name in found.maps[1:]]
+        lines += _about_weights(found) + _about_classes(found) + _about_objects(found)
+        if count < FEW:
+            lines.append(f"{count} pictures are few: take {FEW} or more before you rely on a difference.")
+        lines.append("Of twenty differences that do not exist, about one is shown by chance.")
     lines.append(
         "The figures hold for this file and pictures like these. They say whether a map shows what the "
         "network needs, not whether the network is right."
@@ -30,79 +43,113 @@ def conclusions(found: Evaluation) -> list[str]:
     return lines
 
 
+def _sign(gap: Estimate) -> int:
+    """1 or −1 if the interval is on that side of 0, else 0."""
+    return (gap.low > 0) - (gap.high < 0)
+
+
+def _verdict(found: Evaluation, name: str, other: str) -> str:
+    """Whether insertion minus deletion of a map is better than that of `other`, by both baselines."""
+    signs = {metric: _sign(found.difference(metric, name, other)) for metric in found.measured(tuple(SCORES))}
+    word = {1: "better than", -1: "worse than"}
+    shown = set(signs.values())
+    if shown == {0}:
+        return "no better than"
+    if len(shown) == 1:
+        return word[shown.pop()]
+    if 0 not in shown:
+        return "better or worse, by the baseline, than"
+    (metric,) = (metric for metric, sign in signs.items() if sign)
+    return f"with the {SCORES[metric]} baseline only {word[signs[metric]]}"
+
+
 def _against_controls(found: Evaluation, name: str) -> str:
     """Whether a map beats every control by insertion and deletion."""
-    metric = "score_blur"
-    beaten: list[str] = []
-    level: list[str] = []
-    lost: list[str] = []
-    own = found.values(metric, name)
+    groups: dict[str, list[str]] = {}
     for control in CONTROLS:
-        pairs = zip(own, found.values(metric, control), strict=True)
-        gap = estimate([one - other for one, other in pairs])
-        (beaten if gap.low > 0 else lost if gap.high < 0 else level).append(control)
+        groups.setdefault(_verdict(found, name, control), []).append(control)
     text = f"{name} predicts what the network needs "
-    if len(beaten) == len(CONTROLS):
-        return text + f"better than every control ({', '.join(beaten)})."
-    parts = [f"better than {', '.join(beaten)}"] if beaten else []
-    parts += [f"no better than {', '.join(level)} as far as these pictures tell"] if level else []
-    parts += [f"worse than {', '.join(lost)}"] if lost else []
-    return text + "; ".join(parts) + "."
+    if list(groups) == ["better than"]:
+        return text + f"better than every control ({', '.join(CONTROLS)})."
+    parts = [f"{verdict} {', '.join(controls)}" for verdict, controls in groups.items()]
+    told = " as far as these pictures tell" if "no better than" in groups else ""
+    return text + "; ".join(parts) + told + "."
 
 
 def _against_reference(found: Evaluation, name: str) -> str:
-    gap = found.difference("score_blur", name)
-    title = METRICS["score_blur"].title
-    if not gap.excludes_zero:
-        return (
-            f"{title}: no difference between {name} and {found.reference} is shown; its interval includes 0."
-        )
-    word = "better" if gap.mean > 0 else "worse"
-    return f"{name} is {word} than {found.reference} in {title} (by {abs(gap.mean):.3f})."
+    verdict = _verdict(found, name, found.reference)
+    gaps = ", ".join(
+        f"{found.difference(metric, name).mean:+.3f} {SCORES[metric]}".replace("-", "−", 1)
+        for metric in found.measured(tuple(SCORES))
+    )
+    if verdict == "no better than":
+        verdict = "not shown to differ from"
+    return f"{name} is {verdict} {found.reference} in insertion minus deletion ({gaps})."
 
 
 def _about_weights(found: Evaluation) -> list[str]:
+    """Whether anything of a map remains without what was learnt, beyond what unrelated maps share."""
     lines = []
     for name in found.maps:
-        kept = found.sanity.get("all", {}).get(name)
-        if not kept:
+        kept, unrelated = found.sanity.get("all", {}).get(name), found.other_picture.get(name)
+        if not kept or not unrelated:
             continue
-        left, edges = sum(kept) / len(kept), found.edges(name).mean
-        lines.append(
-            f"{name}: with all weights shuffled its rank correlation with itself is {left:.2f}, that with an "
-            f"edge filter {edges:.2f}. Do not use it to check whether a network has learnt."
-        )
+        left, level, edges = _mean(kept), _mean(unrelated), found.edges(name).mean
+        text = f"{name}: with all weights shuffled its rank correlation with itself is {left:.2f}, "
+        if len(kept) < FEWEST or len(kept) != len(unrelated):
+            continue
+        if _sign(estimate_difference(kept, unrelated)) > 0:
+            text += (
+                f"more than with the map of another picture ({level:.2f}): a part of it shows the picture, "
+                "not what was learnt. Do not use it to check whether a network has learnt."
+            )
+        else:
+            text += (
+                f"not shown to be more than with the map of another picture ({level:.2f}): nothing of it is "
+                "shown to remain without what was learnt."
+            )
+        lines.append(f"{text} With an edge filter it is {edges:.2f}.")
     return lines
 
 
 def _about_classes(found: Evaluation) -> list[str]:
     lines = []
     for name in found.maps:
-        found_dependence = found.class_dependence(name)
-        if found_dependence is None:
+        same = found.class_dependence(name)
+        if same is None:
             continue
-        same = found_dependence.mean
-        verdict = (
-            "it hardly depends on the class"
-            if same > LITTLE_CHANGE
-            else "it depends on the class"
-            if same < 0.5
-            else "it depends on the class in part"
+        if same.low > LITTLE_CHANGE:
+            verdict = "it hardly depends on the class"
+        elif same.high < MUCH_CHANGE:
+            verdict = "it depends on the class"
+        elif same.low > MUCH_CHANGE and same.high < LITTLE_CHANGE:
+            verdict = "it depends on the class in part"
+        else:
+            verdict = "these pictures do not tell how much it depends on the class"
+        lines.append(
+            f"{name}: {verdict} (rank correlation {same.mean:.2f} with its map of a random class, interval "
+            f"{same.low:.2f}…{same.high:.2f})."
         )
-        lines.append(f"{name}: {verdict} (rank correlation {same:.2f} with its map of a random class).")
     return lines
 
 
 def _about_objects(found: Evaluation) -> list[str]:
-    if not found.measured(("pixel_auc",)):
-        return []
-    name = found.reference
-    ours, middle = found.mean("pixel_auc", name), found.difference("pixel_auc", "centre")
-    if middle.high < 0:
-        return [
-            f"{name} finds the marked objects better than a guess at the centre (pixel AUC {ours.mean:.2f})."
-        ]
-    return [
-        f"A guess at the centre finds the marked objects as well as {name} (pixel AUC {ours.mean:.2f}): "
-        "these pictures cannot tell them apart."
-    ]
+    """Whether the maps find the marked objects better than a guess at the centre."""
+    lines = []
+    for name in found.maps if found.measured(("pixel_auc",)) else ():
+        if len(found.values("pixel_auc", name)) < FEWEST:
+            return ["Too few pictures have objects for a conclusion about them."]
+        ours, middle = found.mean("pixel_auc", name).mean, found.mean("pixel_auc", "centre").mean
+        sign = _sign(found.difference("pixel_auc", name, "centre"))
+        figures = f"(pixel AUC {ours:.2f}, centre {middle:.2f})"
+        if sign > 0:
+            lines.append(f"{name} finds the marked objects better than a guess at the centre {figures}.")
+        elif sign < 0:
+            lines.append(f"A guess at the centre finds the marked objects better than {name} {figures}.")
+        else:
+            lines.append(f"{name} is not shown to find the marked objects better than the centre {figures}.")
+    return lines
+
+
+def _mean(values: Sequence[float]) -> float:
+    return estimate(values).mean

@@ -1,0 +1,118 @@
+"""All figures of one picture: every map of the file, and every control."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from fastcam_runtime.classes import label_of
+from fastcam_runtime.contract import ARGMAX
+from fastcam_runtime.image import Image
+from numpy.typing import NDArray
+
+from . import perturbation, road
+from .agreement import rank_correlation
+from .baselines import BASELINES, Tensor
+from .controls import CONTROLS, EDGES
+from .localisation import located, on_input
+from .masks import ranking
+from .objects import Marks
+from .results import PictureResult
+from .subject import FedPicture, NoClassScores, Subject
+
+MapsByName = dict[str, NDArray[np.float32]]
+RanksByName = dict[str, NDArray[np.int32]]
+Curves = dict[str, dict[str, list[float]]]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A picture with its figures, and what the sanity checks need of it."""
+
+    result: PictureResult
+    fed: FedPicture
+    maps: MapsByName
+    target: int
+    """The predicted class; `ARGMAX` if the network gives no class scores."""
+
+    @property
+    def finite(self) -> bool:
+        """Whether all figures and maps are finite numbers."""
+        figures = np.array([value for one in self.result.methods.values() for value in one.values()])
+        return bool(np.isfinite(figures).all()) and all(np.isfinite(m).all() for m in self.maps.values())
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self.fed.tensor.nbytes + self.fed.picture.nbytes + sum(m.nbytes for m in self.maps.values())
+
+
+def judge(subject: Subject, path: Path, frame: Image, marks: Marks | None, seed: int) -> Judged:
+    """The figures of one picture. Without class scores, those that need none."""
+    fed = subject.see(frame)
+    try:
+        chances = subject.probabilities([fed.tensor])[0]
+    except NoClassScores:
+        chances = None
+    target = ARGMAX if chances is None else int(chances.argmax())
+    maps = subject.maps(fed.tensor, target)
+    controls = {name: make(fed.picture, seed) for name, make in CONTROLS.items()}
+    every = {**maps, **controls}
+    methods: dict[str, dict[str, float]] = {name: {} for name in every}
+    curves: Curves = {}
+    if chances is not None:
+        curves = _perturb(subject, fed.tensor, target, float(chances[target]), every, methods, seed)
+    if marks is not None:
+        laid = on_input(marks, fed.geometry)
+        for name, values in every.items():
+            methods[name].update(located(values, laid))
+    result = PictureResult(
+        path.name,
+        "" if chances is None else label_of(target, subject.metadata.labels),
+        None if chances is None else float(chances[target]),
+        methods,
+        {name: rank_correlation(values, controls[EDGES]) for name, values in maps.items()},
+        {} if chances is None else _other_class(subject, fed, maps, target, len(chances), seed),
+        curves,
+    )
+    return Judged(result, fed, maps, target)
+
+
+def _perturb(
+    subject: Subject, tensor: Tensor, target: int, whole: float, every: MapsByName,
+    methods: dict[str, dict[str, float]], seed: int,
+) -> Curves:  # fmt: skip
+    """Add insertion, deletion, drop, increase and ROAD to `methods`; returns the curves."""
+
+    def ask(versions: Iterable[Tensor]) -> NDArray[np.float64]:
+        return subject.probabilities(versions)[:, target]
+
+    ranks: RanksByName = {name: ranking(values) for name, values in every.items()}
+    found: Curves = {}
+    for kind, make_baseline in BASELINES.items():
+        curves = perturbation.curves(tensor, make_baseline(tensor), ranks, ask)
+        for name, pair in curves.items():
+            for way, curve in zip(("insertion", "deletion"), pair, strict=True):
+                found.setdefault(f"{way}_{kind}", {})[name] = curve.round(6).tolist()
+                methods[name][f"{way}_{kind}"] = perturbation.area(curve)
+            one = methods[name]
+            one[f"score_{kind}"] = one[f"insertion_{kind}"] - one[f"deletion_{kind}"]
+    faded = perturbation.drops(tensor, BASELINES["mean"](tensor), every, ask, whole)
+    gains = road.gains(tensor, ranks, ask, seed)
+    for name in every:
+        methods[name]["drop"], methods[name]["increase"] = faded[name]
+        methods[name]["road"] = gains[name]
+    return found
+
+
+def _other_class(
+    subject: Subject, fed: FedPicture, maps: MapsByName, target: int, classes: int, seed: int
+) -> dict[str, float]:
+    """The rank correlation of each class map with that of a random class; empty if none can be chosen."""
+    if not subject.class_words or not subject.takes_class or classes < 2:
+        return {}
+    other = (target + int(np.random.default_rng(seed).integers(1, classes))) % classes
+    others = subject.maps(fed.tensor, other)
+    return {name: rank_correlation(maps[name], others[name]) for name in subject.class_words}

@@ -1,0 +1,141 @@
+"""The conclusions, on figures whose differences are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from fastcam_export.evaluate.controls import CONTROLS
+from fastcam_export.evaluate.report import page, table
+from fastcam_export.evaluate.report.words import conclusions
+from fastcam_export.evaluate.results import Evaluation, Example, PictureResult
+
+MAPS = ("saliency_map", "cam")
+Levels = dict[str, float]
+
+
+def _evaluation(
+    count: int = 40, blur: Levels | None = None, mean: Levels | None = None, auc: Levels | None = None,
+    classes: Callable[[int], float] | None = None,
+) -> Evaluation:  # fmt: skip
+    """Pictures whose figures are these levels, 0 by default, plus a little noise."""
+    random = np.random.default_rng(0)
+    methods = (*MAPS, *CONTROLS)
+    pictures = []
+    for k in range(count):
+        metrics = {"score_blur": blur or {}, "score_mean": mean or {}}
+        if auc is not None:
+            metrics["pixel_auc"] = auc
+        figures = {
+            name: {
+                metric: levels.get(name, 0.0) + 0.05 * random.standard_normal()
+                for metric, levels in metrics.items()
+            }
+            for name in methods
+        }
+        other = {} if classes is None else {"cam": classes(k)}
+        pictures.append(PictureResult(f"{k}.jpg", "cat", 0.9, figures, dict.fromkeys(MAPS, 0.5), other))
+    return Evaluation("m.onnx", {"pictures": count}, methods, MAPS, pictures)
+
+
+def _line(found: Evaluation, *parts: str) -> str:
+    (line,) = (line for line in conclusions(found) if all(part in line for part in parts))
+    return line
+
+
+def test_a_map_that_beats_all_controls_with_both_baselines_is_better() -> None:
+    high = {"saliency_map": 0.3}
+    assert "better than every control" in _line(_evaluation(blur=high, mean=high), "saliency_map predicts")
+
+
+def test_a_difference_with_one_baseline_only_is_told_as_such() -> None:
+    found = _evaluation(blur={"saliency_map": 0.3})
+    line = _line(found, "saliency_map predicts")
+    assert "with the blurred baseline only better than random" in line
+    assert "every" not in line
+    opposite = _evaluation(blur={"cam": 0.3}, mean={"cam": -0.3})
+    assert "better or worse, by the baseline, than saliency_map" in _line(opposite, "cam is")
+
+
+def test_equal_maps_are_not_told_apart() -> None:
+    found = _evaluation()
+    assert "cam is not shown to differ from saliency_map" in _line(found, "cam is")
+    assert "better" not in _line(found, "cam predicts").replace("no better", "")
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_so_few_pictures_lead_to_no_conclusion(count: int) -> None:
+    found = _evaluation(count, blur={"saliency_map": 9.0}, mean={"saliency_map": 9.0}, auc={"cam": 9.0})
+    lines = conclusions(found)
+    assert "too few for conclusions" in lines[0]
+    assert len(lines) == 2
+    assert "nan" not in table.text(found) + page.html(found)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.9, 0.95, "it hardly depends on the class"),
+        (0.6, 0.7, "it depends on the class in part"),
+        (0.0, 0.2, "it depends on the class ("),
+        (0.5, 1.0, "these pictures do not tell"),
+        (0.2, 0.82, "these pictures do not tell"),
+    ],
+)
+def test_what_is_said_of_the_class_holds_for_the_whole_interval(
+    low: float, high: float, verdict: str
+) -> None:
+    """Half of twelve pictures have the low correlation, half the high one."""
+    found = _evaluation(12, classes=lambda k: high if k % 2 else low)
+    assert verdict in _line(found, "random class")
+
+
+@pytest.mark.parametrize(
+    ("levels", "verdict"),
+    [
+        ({"saliency_map": 0.8, "centre": 0.6}, "saliency_map finds the marked objects better than a guess"),
+        (
+            {"saliency_map": 0.6, "centre": 0.8},
+            "guess at the centre finds the marked objects better than sal",
+        ),
+        ({"saliency_map": 0.7, "centre": 0.7}, "saliency_map is not shown to find the marked objects better"),
+    ],
+)
+def test_the_centre_can_win_lose_or_draw(levels: Levels, verdict: str) -> None:
+    assert verdict in " ".join(conclusions(_evaluation(auc=levels)))
+
+
+@pytest.mark.parametrize(("left", "verdict"), [(0.6, "Do not use it to check"), (0.1, "nothing of it is sh")])
+def test_only_a_map_that_survives_shuffling_is_said_to_show_the_picture(left: float, verdict: str) -> None:
+    found, random = _evaluation(), np.random.default_rng(1)
+
+    def around(level: float) -> dict[str, list[float]]:
+        return {name: (level + 0.05 * random.standard_normal(20)).tolist() for name in MAPS}
+
+    found.sanity["all"], found.other_picture = around(left), around(0.1)
+    assert verdict in _line(found, "saliency_map: with all weights shuffled")
+
+
+def test_every_figure_has_an_interval() -> None:
+    high = {"saliency_map": 0.3}
+    found = _evaluation(blur=high, mean=high, auc=high, classes=lambda k: k / 40)
+    found.sanity["all"] = {name: [0.1, 0.2, 0.4, 0.3] for name in MAPS}
+    found.other_picture = {name: [0.0, 0.2, 0.1, 0.3] for name in MAPS}
+    rows = [row for rows in (table.main_rows(found), table.sanity_rows(found)) for row in rows[1:]]
+    assert len(rows) == len(found.methods) + 4
+    for row in rows:
+        assert all(cell.endswith((")", "]")) for cell in row[1:] if cell)
+    assert rows[-1][1] == ""  # saliency_map has no class
+
+
+def test_no_picture_is_among_the_best_and_the_worst() -> None:
+    found = _evaluation(3, blur={"saliency_map": 0.3})
+    shown = [
+        Example(f"{k}.jpg", "<cat>", k / 9, np.zeros((8, 8, 3), np.uint8), np.eye(8, dtype=np.float32))
+        for k in range(3)
+    ]
+    found.best, found.worst = shown[::-1], shown
+    text = page.html(found)
+    assert [text.count(f"<br>{k}.jpg") for k in range(3)] == [1, 1, 1]
+    assert "<cat>" not in text
