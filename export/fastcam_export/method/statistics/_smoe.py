@@ -88,8 +88,8 @@ def smoe(
     With `quantized`, X is uint8 or int8, and its per-tensor scale and zero point follow. The body then adds
     ε, or takes the ReLU, directly behind DequantizeLinear: in front of a Reshape or Gather, onnxruntime
     would duplicate the DequantizeLinear for every reader. With `integer_sums`, the body may use
-    MatMulInteger, which not every runtime has: if X cannot be negative, parts of it stay integers until they
-    are used, and the mean is that of the integers.
+    MatMulInteger, and Reshape and Gather of integers, which not every runtime has: if X cannot be negative,
+    parts of it stay integers until they are used, and the mean is that of the integers.
 
     The map is exactly 0 if all channels of a pixel are equal or there is only one. Nearly equal channels are
     resolved to 1e-6 of their mean. For layers of a network the error is at most 5e-6 of the map's range.
@@ -101,8 +101,9 @@ def smoe(
     if scheme.by_turns:
         constants["indices"] = np.arange(channels)
     constants |= ending_constants(scheme, height, width)
-    # Where the parts are used in turns, ε is added to each of them while it is in the cache.
-    late = scheme.by_turns and (in_integers or not quantized)
+    # Where the parts are used in turns, ε is added to each of them while it is in the cache, unless it is all
+    # that stands between a DequantizeLinear and the Reshape.
+    late = scheme.by_turns and (in_integers or not quantized or not nonnegative)
 
     data = ["X", "scale", "zero_point"] if quantized else ["X"]
 
@@ -110,19 +111,21 @@ def smoe(
         given = dict(zip([*data[1:], *constants], inputs, strict=True))
         epsilon = op.attribute("epsilon")
 
-        def dequantized(values: ir.Value) -> ir.Value:
-            return op.DequantizeLinear(values, given["scale"], given["zero_point"])
-
         def positive(values: ir.Value) -> ir.Value:
-            return op.Add(dequantized(values) if in_integers else values, epsilon)
+            if in_integers:
+                values = op.DequantizeLinear(values, given["scale"], given["zero_point"])
+            return op.Add(values, epsilon)
 
-        flat = op.Reshape(x, [0, 0, -1])
-        if quantized and not in_integers:
-            flat = dequantized(flat)
-        if not nonnegative:
-            flat = op.Relu(flat)
-        y = flat if late else positive(flat)
-        m = op.Add(mean(op, flat, given), epsilon) if late or in_integers else mean(op, y, given)
+        if in_integers:
+            flat = op.Reshape(x, [0, 0, -1])
+            y = flat if late else positive(flat)
+        else:
+            y = op.DequantizeLinear(x, given["scale"], given["zero_point"]) if quantized else x
+            y = y if nonnegative else op.Relu(y)
+            y = flat = op.Reshape(y if late else positive(y), [0, 0, -1])
+        m = mean(op, flat, given)
+        if late or in_integers:
+            m = op.Add(m, epsilon)
         sizes = equal(channels, scheme.parts)
         if scheme.by_turns:
             # Gather, because Split copies the whole tensor before its first part is used, and onnxruntime
