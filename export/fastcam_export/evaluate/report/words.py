@@ -60,7 +60,7 @@ def _verdict(found: Evaluation, name: str, other: str) -> str:
     if 0 not in shown:
         return "better or worse, by the baseline, than"
     (metric,) = (metric for metric, sign in signs.items() if sign)
-    return f"with the {SCORES[metric]} baseline only {word[signs[metric]]}"
+    return f"{word[signs[metric]].removesuffix(' than')}, with the {SCORES[metric]} baseline only, than"
 
 
 def _against_controls(found: Evaluation, name: str) -> str:
@@ -79,7 +79,7 @@ def _against_controls(found: Evaluation, name: str) -> str:
 def _against_reference(found: Evaluation, name: str) -> str:
     verdict = _verdict(found, name, found.reference)
     gaps = ", ".join(
-        f"{found.difference(metric, name).mean:+.3f} {SCORES[metric]}".replace("-", "−", 1)
+        f"{found.difference(metric, name).mean:+.3f}".replace("-", "−") + f" {SCORES[metric]}"
         for metric in found.measured(tuple(SCORES))
     )
     if verdict == "no better than":
@@ -95,20 +95,20 @@ def _about_weights(found: Evaluation) -> list[str]:
         if not kept or not unrelated:
             continue
         left, level, edges = _mean(kept), _mean(unrelated), found.edges(name).mean
-        text = f"{name}: with all weights shuffled its rank correlation with itself is {left:.2f}, "
+        text = f"{name}: with all weights shuffled its rank correlation with itself is {_two(left)}, "
         if len(kept) < FEWEST or len(kept) != len(unrelated):
             continue
         if _sign(estimate_difference(kept, unrelated)) > 0:
             text += (
-                f"more than with the map of another picture ({level:.2f}): a part of it shows the picture, "
+                f"more than with the map of another picture ({_two(level)}): a part of it shows the picture, "
                 "not what was learnt. Do not use it to check whether a network has learnt."
             )
         else:
             text += (
-                f"not shown to be more than with the map of another picture ({level:.2f}): nothing of it is "
-                "shown to remain without what was learnt."
+                f"not shown to be more than with the map of another picture ({_two(level)}): nothing of it "
+                "is shown to remain without what was learnt."
             )
-        lines.append(f"{text} With an edge filter it is {edges:.2f}.")
+        lines.append(f"{text} With an edge filter it is {_two(edges)}.")
     return lines
 
 
@@ -127,8 +127,8 @@ def _about_classes(found: Evaluation) -> list[str]:
         else:
             verdict = "these pictures do not tell how much it depends on the class"
         lines.append(
-            f"{name}: {verdict} (rank correlation {same.mean:.2f} with its map of a random class, interval "
-            f"{same.low:.2f}…{same.high:.2f})."
+            f"{name}: {verdict} (rank correlation {_two(same.mean)} with its map of a random class, interval "
+            f"{_two(same.low)}…{_two(same.high)})."
         )
     return lines
 
@@ -149,6 +149,11 @@ def _about_objects(found: Evaluation) -> list[str]:
         else:
             lines.append(f"{name} is not shown to find the marked objects better than the centre {figures}.")
     return lines
+
+
+def _two(value: float) -> str:
+    """Two digits, with a typographic minus."""
+    return f"{value:.2f}".replace("-", "−")
 
 
 def _mean(values: Sequence[float]) -> float:
