@@ -21,8 +21,8 @@ from torch import nn
 from ..paths import RESULTS
 from .retraining import protocol
 from .retraining.cells import WHOLE, Cell, Results, planned
-from .retraining.five_scales import behind, five_scales, up_to
-from .retraining.imagenette import ARCHIVE, Photos, read_photos
+from .retraining.imagenette import ARCHIVE, Photos, normalised, read_photos
+from .retraining.small_resnet import behind, small_resnet, up_to
 from .retraining.trained_maps import Ranks, TrainedMaps
 from .retraining.training import accuracy, train
 
@@ -40,8 +40,8 @@ class Experiment:
         self._photos = {"train": training, "val": validation}
         self._folder = folder
         values = training.pictures.astype(np.float32) / 255
-        self._mean, self._std = values.mean((0, 1, 2)), values.std((0, 1, 2))
-        self._tensors = {part: self._normalised(photos) for part, photos in self._photos.items()}
+        mean, std = values.mean((0, 1, 2)), values.std((0, 1, 2))
+        self._tensors = {part: normalised(photos, mean, std) for part, photos in self._photos.items()}
         self._classes = int(training.labels.max()) + 1
 
     def run(self, cell: Cell) -> float:
@@ -54,7 +54,7 @@ class Experiment:
         """The network trained on whole photos."""
         path = self._folder / f"base-{seed}.pt"
         torch.manual_seed(seed)
-        network = five_scales(self._classes)
+        network = small_resnet(self._classes)
         if path.exists():
             network.load_state_dict(torch.load(path, weights_only=True))
             return network.eval()
@@ -73,7 +73,7 @@ class Experiment:
             # 0 is the mean colour of the training photos.
             masked[part] = tensors * torch.from_numpy(top(ranks, share))[:, None]
         torch.manual_seed(cell.seed)
-        network = five_scales(self._classes)
+        network = small_resnet(self._classes)
         self._train(network, masked["train"], cell.seed, protocol.EPOCHS, protocol.PEAK_RATE)
         return self._accuracy(network, masked["val"])
 
@@ -103,10 +103,6 @@ class Experiment:
             seed + 1000 * (part == "val"),
         )
 
-    def _normalised(self, photos: Photos) -> torch.Tensor:
-        values = (photos.pictures / np.float32(255) - self._mean) / self._std
-        return torch.from_numpy(np.ascontiguousarray(values.transpose(0, 3, 1, 2), np.float32))
-
     def _train(self, network: nn.Module, tensors: torch.Tensor, seed: int, epochs: int, peak: float) -> None:
         labels = self._photos["train"].labels
         train(network, lambda chosen: tensors[chosen], labels, epochs=epochs, peak=peak, seed=seed)
@@ -122,24 +118,20 @@ def _reversed(ranks: Ranks) -> Ranks:
 
 def run_cells(experiment: Experiment, cells: Iterable[Cell], results: Results, seconds: float) -> int:
     """Run the cells that are missing until the time is up; returns how many were run."""
-    started, done = time.monotonic(), 0
-    for cell in cells:
-        if results.accuracy(cell) is not None:
-            continue
+    missing = [cell for cell in cells if results.accuracy(cell) is None]
+    started = time.monotonic()
+    for done, cell in enumerate(missing):
         if time.monotonic() - started > seconds:
-            break
+            return done
         begun, processor = time.monotonic(), time.process_time()
         found = experiment.run(cell)
         results.add(
             cell, found, seconds=round(time.monotonic() - begun, 1),
             processor_seconds=round(time.process_time() - processor, 1),
         )  # fmt: skip
-        done += 1
-        print(
-            f"{cell.experiment} {cell.method} {cell.mode} {cell.at:g} seed {cell.seed}: {found:.4f}",
-            flush=True,
-        )
-    return done
+        left = (time.monotonic() - started) / (done + 1) * (len(missing) - done - 1)
+        print(f"{cell}: {found:.4f} ({done + 1} of {len(missing)}, {left / 60:.0f} min left)", flush=True)
+    return len(missing)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

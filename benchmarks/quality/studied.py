@@ -18,68 +18,101 @@ from ..inputs.modules import LAST, module
 from ..paths import SHARED
 from .our_maps import OurMaps
 from .peer_maps import PeerMaps
-from .retraining.five_scales import five_scales
+from .retraining import imagenette
 from .retraining.protocol import SIZE
+from .retraining.small_resnet import small_resnet
+from .study_plan import LITE0, MOBILENET, NAMES, RESNET
 
 DATA = SHARED / "data"
-IMAGENETTE = (0.4593, 0.4555, 0.4284), (0.2743, 0.271, 0.2943)
-"""Mean and deviation of Imagenette's training photos at 64×64, RGB, 0…1."""
+MODELS = SHARED / "models"
+IMAGENET200 = "imagenet200.zip"
+IMAGENETTE = {
+    "order": "RGB",
+    "mean": [255 * x for x in imagenette.MEAN],
+    "std": [255 * x for x in imagenette.STD],
+}
+"""How the small ResNets take their pictures."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A plain network and its pictures."""
+
+    name: str
+    path: Path
+    preprocess: dict[str, Any] | None = None
+    """None: what the file says."""
+    archive: str = IMAGENET200
+    inside: str = ""
+    """The folder in the archive."""
+
+    def subject(self, folder: Path, threads: int, **options: Any) -> Subject:
+        """The network with `saliency_map`, in a file in `folder`; `options` are those of the export."""
+        target = folder / f"{self.path.stem}-fastcam.onnx"
+        fastcam_export.export(self.path, target, preprocess=self.preprocess, **options)
+        return Subject(target, threads)
 
 
 @dataclass(frozen=True)
 class Studied:
     """A network with everything that makes maps of it."""
 
-    name: str
+    network: Network
     subject: Subject
     ours: OurMaps
     peers: PeerMaps
-    archive: str
-    inside: str
-    """The folder in the archive."""
 
 
-def studied_networks(folder: Path, resnet: Path | None, threads: int) -> list[Studied]:
-    """The networks of the plan; the small ResNet only where its weights are given."""
-    found = [_efficientnet(folder, threads), _mobilenet(folder, threads)]
-    return found if resnet is None else [*found, _small_resnet(folder, resnet, threads)]
+def plain_networks(folder: Path, resnet: Path | None) -> list[Network]:
+    """The networks of the plan; the small ResNet only where its weights are given.
+
+    Args:
+        folder: Where the file of the small ResNet is written.
+        resnet: Its weights.
+    """
+    found = [Network(LITE0, default_model()), Network(MOBILENET, MODELS / "mobilenet_v2.onnx")]
+    if resnet is not None:
+        found.append(resnet_on_imagenette(RESNET, _trained(resnet), folder / "small-resnet.onnx"))
+    return found
 
 
-def _efficientnet(folder: Path, threads: int) -> Studied:
-    def layers(network: nn.Module) -> Sequence[nn.Module]:
+def resnet_on_imagenette(name: str, network: nn.Module, path: Path) -> Network:
+    """A small ResNet, written to `path`, with the validation photos of Imagenette."""
+    path.write_bytes(load(network, example=torch.zeros(1, 3, SIZE, SIZE)).proto.SerializeToString())
+    return Network(name, path, IMAGENETTE, imagenette.ARCHIVE.name, "val/")
+
+
+def studied_networks(
+    folder: Path, resnet: Path | None, threads: int, names: Sequence[str] = NAMES
+) -> list[Studied]:
+    """Those of the networks that `names` has, ready for the study."""
+    return [
+        Studied(
+            network, network.subject(folder, threads), OurMaps(network.path, threads), _peers(network, resnet)
+        )
+        for network in plain_networks(folder, resnet)
+        if network.name in names
+    ]
+
+
+def _peers(network: Network, resnet: Path | None) -> PeerMaps:
+    """Other packages' maps, of the torch module with the same weights."""
+
+    def lite0_layers(network: nn.Module) -> Sequence[nn.Module]:
         return network.blocks[11].expand, LAST["efficientnet_lite0"](network)
 
-    return _studied("EfficientNet-Lite0", default_model(), folder, threads,
-                    PeerMaps(lambda: module("efficientnet_lite0"), layers))  # fmt: skip
-
-
-def _mobilenet(folder: Path, threads: int) -> Studied:
-    def layers(network: nn.Module) -> Sequence[nn.Module]:
+    def mobilenet_layers(network: nn.Module) -> Sequence[nn.Module]:
         return network.features[14].conv[0], LAST["mobilenet_v2"](network)
 
-    path = DATA.parent / "models" / "mobilenet_v2.onnx"
-    return _studied("MobileNetV2", path, folder, threads, PeerMaps(lambda: module("mobilenet_v2"), layers))
+    if network.name == LITE0:
+        return PeerMaps(lambda: module("efficientnet_lite0"), lite0_layers)
+    if network.name == MOBILENET:
+        return PeerMaps(lambda: module("mobilenet_v2"), mobilenet_layers)
+    assert resnet is not None
+    return PeerMaps(lambda: _trained(resnet), lambda n: (n[3], n[4]))
 
 
-def _small_resnet(folder: Path, weights: Path, threads: int) -> Studied:
-    def make() -> nn.Module:
-        network = five_scales(10)
-        network.load_state_dict(torch.load(weights, weights_only=True))
-        return network.eval()
-
-    path = folder / "small-resnet.onnx"
-    example = torch.zeros(1, 3, SIZE, SIZE)
-    path.write_bytes(load(make(), example=example).proto.SerializeToString())
-    mean, std = IMAGENETTE
-    preprocess = {"order": "RGB", "mean": [255 * x for x in mean], "std": [255 * x for x in std]}
-    return _studied("small ResNet", path, folder, threads, PeerMaps(make, lambda n: (n[3], n[4])),
-                    preprocess, "imagenette64.zip", "val/")  # fmt: skip
-
-
-def _studied(
-    name: str, path: Path, folder: Path, threads: int, peers: PeerMaps,
-    preprocess: dict[str, Any] | None = None, archive: str = "imagenet200.zip", inside: str = "",
-) -> Studied:  # fmt: skip
-    target = folder / f"{path.stem}-fastcam.onnx"
-    fastcam_export.export(path, target, preprocess=preprocess)
-    return Studied(name, Subject(target, threads), OurMaps(path, threads), peers, archive, inside)
+def _trained(weights: Path) -> nn.Module:
+    network = small_resnet(imagenette.CLASSES)
+    network.load_state_dict(torch.load(weights, weights_only=True))
+    return network.eval()

@@ -19,52 +19,46 @@ import cv2
 import numpy as np
 import torch
 from fastcam_export.evaluate.agreement import rank_correlation
-from fastcam_export.evaluate.baselines import blurred
 from fastcam_export.evaluate.controls import CONTROLS, EDGES
-from fastcam_export.evaluate.masks import ranking
-from fastcam_export.evaluate.perturbation import area, curves
 from fastcam_runtime.errors import FastcamError
 from numpy.typing import NDArray
 
 from ..paths import RESULTS
 from . import study_plan
-from .studied import DATA, Studied, studied_networks
+from .scoring import areas, predicted
+from .studied import DATA, Network, Studied, studied_networks
 
 
 def judge(network: Studied, frame: NDArray[np.uint8], seed: int) -> dict[str, dict[str, float]]:
     """Insertion, deletion and their difference for every map of one picture; the agreement with edges too."""
     seen = network.subject.see(frame)
-    target = int(network.subject.probabilities([seen.tensor])[0].argmax())
+    target = predicted(network.subject, seen.tensor)
     ours, peers = network.ours(seen.tensor), network.peers(seen.tensor)
     ours["map × LayerCAM of two"] = ours["saliency_map"] * peers["LayerCAM of two"]
     controls = {name: make(seen.picture, seed) for name, make in CONTROLS.items()}
     every = {**ours, **peers, **controls}
-    ranks = {name: ranking(np.asarray(values, np.float32)) for name, values in every.items()}
-    found = curves(
-        seen.tensor, blurred(seen.tensor), ranks, lambda many: network.subject.probabilities(many)[:, target]
-    )
-    results = {}
-    for name, (insertion, deletion) in found.items():
-        areas = area(insertion), area(deletion)
-        results[name] = {
-            "score": round(areas[0] - areas[1], 5),
-            "insertion": round(areas[0], 5),
-            "deletion": round(areas[1], 5),
+    return {
+        name: {
+            "score": round(insertion - deletion, 5),
+            "insertion": round(insertion, 5),
+            "deletion": round(deletion, 5),
             "edges": round(rank_correlation(every[name], controls[EDGES]), 4),
         }
-    return results
+        for name, (insertion, deletion) in areas(network.subject, seen.tensor, target, every).items()
+    }
 
 
-def pictures(archive: Path, inside: str, most: int) -> Iterator[tuple[str, NDArray[np.uint8]]]:
-    """The first pictures of an archive in the plan's random order, by name.
+def pictures(data: Path, network: Network, most: int) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+    """The first pictures of a network's archive in the plan's random order, by name.
 
     Raises:
         FastcamError: The archive is not there.
     """
+    archive = data / network.archive
     if not archive.exists():
         raise FastcamError(f"{archive}: no such file; --data names the folder with the archives")
     with zipfile.ZipFile(archive) as opened:
-        names = sorted(n for n in opened.namelist() if n.startswith(inside) and n.endswith(".jpg"))
+        names = sorted(n for n in opened.namelist() if n.startswith(network.inside) and n.endswith(".jpg"))
         order = np.random.default_rng(study_plan.ORDER_SEED).permutation(len(names))
         for number in order[:most]:
             frame = cv2.imdecode(np.frombuffer(opened.read(names[number]), np.uint8), cv2.IMREAD_COLOR)
@@ -79,19 +73,24 @@ def run(networks: Sequence[Studied], data: Path, most: int, results: Path, secon
         lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
         done = {(x["network"], x["picture"]) for x in lines if x["plan"] == study_plan.VERSION}
     started, count = time.monotonic(), 0
-    streams = [pictures(data / network.archive, network.inside, most) for network in networks]
+    streams = [pictures(data, one.network, most) for one in networks]
     for number, row in enumerate(zip(*streams, strict=False)):
-        for network, (name, frame) in zip(networks, row, strict=True):
-            if (network.name, name) in done:
+        for one, (name, frame) in zip(networks, row, strict=True):
+            if (one.network.name, name) in done:
                 continue
             if time.monotonic() - started > seconds:
                 return count
-            line = {"plan": study_plan.VERSION, "network": network.name, "picture": name, "number": number}
-            text = json.dumps(line | {"maps": judge(network, frame, number)}, ensure_ascii=False)
+            line = {
+                "plan": study_plan.VERSION,
+                "network": one.network.name,
+                "picture": name,
+                "number": number,
+            }
+            text = json.dumps(line | {"maps": judge(one, frame, number)}, ensure_ascii=False)
             with results.open("a", encoding="utf-8") as file:
                 file.write(text + "\n")
             count += 1
-            print(f"{network.name} {number} {name}", flush=True)
+            print(f"{one.network.name} {number} {name}", flush=True)
     return count
 
 
@@ -100,13 +99,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with the archives")
     parser.add_argument("--folder", type=Path, default=RESULTS / "quality", help="for the results")
     parser.add_argument("--resnet", type=Path, help="base-0.pt of the retraining, for the small ResNet")
+    parser.add_argument(
+        "--networks", nargs="+", default=study_plan.NAMES, choices=study_plan.NAMES, metavar="NAME",
+        help=f"only these of {', '.join(study_plan.NAMES)}",
+    )  # fmt: skip
     parser.add_argument("--pictures", type=int, default=200, metavar="N", help="per network, at most (200)")
     parser.add_argument("--hours", type=float, default=2, help="start no picture after this time (2)")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     options.folder.mkdir(parents=True, exist_ok=True)
-    networks = studied_networks(options.folder, options.resnet, options.threads)
+    networks = studied_networks(options.folder, options.resnet, options.threads, options.networks)
     results = options.folder / "study.jsonl"
     run(networks, options.data, options.pictures, results, 3600 * options.hours)
     return 0

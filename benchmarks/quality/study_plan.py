@@ -23,6 +23,10 @@ without a class, against `saliency_map`: the geometric mean of the scales, the f
 candidate is selected on the even pictures and confirmed on the odd ones. It is adopted if its interval
 excludes zero on at least two networks and it is worse on none.
 
+Beside the study, added after its first run, on the same networks and pictures: ReciproCAM of
+`openvino_xai`, and the map of the network with all weights shuffled (the sanity check's last step), scored by
+the trained one.
+
 Analysis: means, and 95 % percentile bootstrap intervals of the paired difference to `saliency_map`; for the
 candidates of the difference to what they would replace.
 """
@@ -32,6 +36,7 @@ from __future__ import annotations
 VERSION = 1
 """Goes into every result; count it up with any change of what is above."""
 
+NAMES = LITE0, MOBILENET, RESNET = "EfficientNet-Lite0", "MobileNetV2", "small ResNet"
 ORDER_SEED = 19
 PRODUCT = "map × Grad-CAM"
 OURS: dict[str, dict[str, str]] = {
@@ -52,6 +57,8 @@ OURS: dict[str, dict[str, str]] = {
 CAMS = {"Grad-CAM": "gradcam", "Grad-CAM++": "gradcam++"}
 CLASS_CANDIDATES = ("map × √Grad-CAM", "rank average", "geometric × Grad-CAM", "map × LayerCAM of two")
 MAP_CANDIDATES = ("geometric mean", "first scale blurred")
+RECIPROCAM, UNTRAINED = "ReciproCAM", "saliency_map, untrained"
+"""Maps that are measured beside the study."""
 SMOOTHGRAD_SAMPLES, SMOOTHGRAD_NOISE, IG_STEPS = 15, 0.15, 20
 FIRST_SCALE_BLUR = 2.0
 """Deviation of the blur on the first scale's map, in its own pixels."""

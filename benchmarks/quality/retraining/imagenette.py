@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
 import numpy as np
+import torch
 from fastcam_runtime.errors import FastcamError
 from numpy.typing import NDArray
 
 from ...paths import SHARED
 
 ARCHIVE = SHARED / "data" / "imagenette64.zip"
+CLASSES = 10
+MEAN, STD = (0.4593, 0.4555, 0.4284), (0.2743, 0.271, 0.2943)
+"""Mean and deviation of the training photos, RGB, 0…1."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,12 @@ def read_photos(archive: Path, part: str, stride: int = 1) -> Photos:
         pictures = [_decode(opened.read(name)) for name in chosen]
     labels = [classes.index(name.split("/")[1]) for name in chosen]
     return Photos(np.stack(pictures), np.array(labels, np.int64))
+
+
+def normalised(photos: Photos, mean: Sequence[float], std: Sequence[float]) -> torch.Tensor:
+    """Network inputs, N×3×H×W."""
+    values = (photos.pictures / np.float32(255) - np.asarray(mean, np.float32)) / np.asarray(std, np.float32)
+    return torch.from_numpy(np.ascontiguousarray(values.transpose(0, 3, 1, 2), np.float32))
 
 
 def _decode(data: bytes) -> NDArray[np.uint8]:

@@ -11,8 +11,8 @@ from torch import nn
 from .protocol import WIDTHS
 
 
-def five_scales(classes: int, widths: Sequence[int] = WIDTHS) -> nn.Sequential:
-    """Five scales, each half the size of the previous one, and a linear head; `behind(net, k)` splits it."""
+def small_resnet(classes: int, widths: Sequence[int] = WIDTHS) -> nn.Sequential:
+    """A scale per width, each half the size of the one before, and a linear head; `behind` splits it."""
     scales: list[nn.Module] = [_plain(3, widths[0], 1), _plain(widths[0], widths[1], 2)]
     scales += [_Residual(before, after) for before, after in pairwise(widths[1:])]
     head = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(widths[-1], classes))
