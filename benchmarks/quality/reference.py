@@ -10,25 +10,29 @@ from typing import Any
 
 from ..paths import REFERENCE
 from . import study_plan
+from .evaluations import EVALUATIONS
 from .retraining import protocol
 from .retraining.cells import read_results
 
 FIGURES = REFERENCE / "quality"
-STUDY, RETRAIN, SCALES = "study.json", "retrain.jsonl", "scales.json"
-EVALUATIONS = ("lite0-imagenet.json", "lite0-gradcampp.json", "lite0-coco.json")
-"""The results of `fastcam evaluate`, without the figures of single pictures."""
+STUDY, RETRAIN = "study.json", "retrain.jsonl"
+WEIGHTS, FIRST_SCALE = "weights.json", "first-scale.json"
+BESIDE = RECIPROCAM, UNTRAINED = "reciprocam.json", "untrained.json"
+"""Maps that were measured beside the study."""
 
 Scores = Mapping[str, Mapping[str, list[float]]]
 """The study: by network and map, the score of every picture, in the order of the plan."""
 
 
 def accept(results: Path, reference: Path = FIGURES) -> None:
-    """Make the results in a folder the reference; others are not changed."""
+    """Make the results in a folder the reference; others are not changed, nor other networks of the study."""
     reference.mkdir(parents=True, exist_ok=True)
     if (results / "study.jsonl").exists():
-        text = json.dumps(_condensed(results / "study.jsonl"), ensure_ascii=False)
+        text = json.dumps(
+            {**_stored_study(reference), **_condensed(results / "study.jsonl")}, ensure_ascii=False
+        )
         (reference / STUDY).write_text(text + "\n", encoding="utf-8")
-    for name in (RETRAIN, SCALES):
+    for name in (RETRAIN, WEIGHTS, FIRST_SCALE, *BESIDE):
         if (results / name).exists():
             shutil.copyfile(results / name, reference / name)
     for name in EVALUATIONS:
@@ -40,9 +44,12 @@ def accept(results: Path, reference: Path = FIGURES) -> None:
 
 
 def study(reference: Path = FIGURES) -> Scores:
-    """The scores of the study; empty if none was accepted."""
-    path = reference / STUDY
-    found: Scores = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    """The scores of the study, with the maps that were measured beside it; empty if none was accepted."""
+    found = _stored_study(reference)
+    for name in BESIDE:
+        for network, scores in (result(name, reference) or {}).items():
+            if network in found:
+                found[network] = {**scores, **found[network]}
     return found
 
 
@@ -53,10 +60,14 @@ def retraining(reference: Path = FIGURES) -> list[dict[str, Any]]:
     return [line for line in lines if line["protocol"] == protocol.VERSION]
 
 
-def evaluation(name: str, reference: Path = FIGURES) -> dict[str, Any] | None:
-    """One of `EVALUATIONS`, or `SCALES`; None if it was not accepted."""
+def result(name: str, reference: Path = FIGURES) -> Any:
+    """The content of a file of results; None if it was not accepted."""
     path = reference / name
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def _stored_study(reference: Path) -> dict[str, dict[str, list[float]]]:
+    return result(STUDY, reference) or {}
 
 
 def _condensed(path: Path) -> dict[str, dict[str, list[float]]]:

@@ -18,9 +18,10 @@ from fastcam_export.evaluate.report import svg
 from ..paths import ROOT
 from ..tables.markdown import paragraph
 from . import reference
-from .evaluation_tables import evaluation_section
 from .retraining.retrain_tables import retrain_section
-from .study_tables import candidate_section, scale_section, study_section
+from .tables.candidate_tables import candidate_section, first_scale_section, weight_section
+from .tables.evaluation_tables import evaluation_section
+from .tables.study_tables import study_section
 
 DOCS = ROOT / "docs"
 PAGE = DOCS / "quality.md"
@@ -49,7 +50,8 @@ def page(folder: Path = reference.FIGURES) -> str:
         *map(paragraph, _HEAD),
         study_section(scores),
         candidate_section(scores),
-        scale_section(reference.evaluation(reference.SCALES, folder)),
+        weight_section(reference.result(reference.WEIGHTS, folder)),
+        first_scale_section(reference.result(reference.FIRST_SCALE, folder)),
         evaluation_section(folder),
         retrain_section(reference.retraining(folder)),
     ]

@@ -9,13 +9,13 @@ from pathlib import Path
 from fastcam_runtime.errors import FastcamError, SourceError
 from fastcam_runtime.image import Image
 
-from . import perturbation, road, shuffling
-from .agreement import rank_correlation
-from .baselines import BLUR_SIGMA
 from .bootstrap import RESAMPLES
 from .controls import CONTROLS
-from .flicker import flicker
 from .judging import Judged, judge
+from .measures import perturbation, road, shuffling
+from .measures.agreement import rank_correlation
+from .measures.baselines import BLUR_SIGMA
+from .measures.flicker import flicker
 from .metrics import RANKED_BY
 from .objects import Marks, Objects
 from .pictures import read_picture

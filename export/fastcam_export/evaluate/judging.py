@@ -12,12 +12,12 @@ from fastcam_runtime.contract import ARGMAX
 from fastcam_runtime.image import Image
 from numpy.typing import NDArray
 
-from . import perturbation, road
-from .agreement import rank_correlation
-from .baselines import BASELINES, Tensor
 from .controls import CONTROLS, EDGES
-from .localisation import located, on_input
-from .masks import ranking
+from .measures import perturbation, road
+from .measures.agreement import rank_correlation
+from .measures.baselines import BASELINES, Tensor
+from .measures.localisation import located, on_input
+from .measures.masks import ranking
 from .objects import Marks
 from .results import PictureResult
 from .subject import FedPicture, NoClassScores, Subject

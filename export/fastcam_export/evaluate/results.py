@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bootstrap import Estimate, estimate, estimate_difference
-from .flicker import Flicker
+from .measures.flicker import Flicker
 from .metrics import METRICS
 
 

@@ -16,7 +16,7 @@ from fastcam_runtime.model.grafted import Model
 from fastcam_runtime.preprocess import Preprocessor
 from numpy.typing import NDArray
 
-from .baselines import Tensor
+from .measures.baselines import Tensor
 
 JUDGED = ("saliency_map", "cam", "fastcam")
 """The outputs to evaluate: those that should show what the network needs, by name in `contract.OUTPUTS`."""

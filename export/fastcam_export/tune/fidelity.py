@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from fastcam_runtime.image import Array
 
-from ..evaluate.agreement import rank_correlation
+from ..evaluate.measures.agreement import rank_correlation
 
 TOP = 0.1
 """The share of all pixels that counts as the most salient ones."""

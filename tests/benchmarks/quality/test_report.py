@@ -48,18 +48,63 @@ def test_nothing_is_said_without_results(tmp_path: Path) -> None:
     assert "|" not in page(tmp_path)
 
 
-def test_weights_for_four_scales_are_compared_in_halves(tmp_path: Path) -> None:
+def _weights(equal: list[list[float]], prior: list[list[float]]) -> list[dict[str, object]]:
+    """Results of two networks; the default has 0.1 on the even pictures and 0.3 on the odd ones."""
+    return [
+        {"network": f"N{k}", "scales": k + 3, "scores": {"linear": [0.1, 0.3] * 4, "equal": e, "prior": p}}
+        for k, (e, p) in enumerate(zip(equal, prior, strict=True))
+    ]
+
+
+def test_weights_are_selected_on_one_half_and_confirmed_on_the_other(tmp_path: Path) -> None:
     """The even pictures select, the odd ones confirm; the default has nothing to be compared with."""
-    content = {
-        "weights": {"linear": [0.1, 0.3] * 4, "equal": [0.2, 0.1] * 4},
-        "flicker": {"scale 1": {"plain": 62.12, "smoothed": 17.93}},
-    }
-    (tmp_path / reference.SCALES).write_text(json.dumps(content))
+    content = _weights([[0.2, 0.1] * 4] * 2, [[0.05, 0.5] * 4] * 2)
+    (tmp_path / reference.WEIGHTS).write_text(json.dumps(content))
     reference.accept(tmp_path, tmp_path / "reference")
-    lines = page(tmp_path / "reference").splitlines()
-    assert "| linear | 0.200 |  |  |" in lines
-    assert "| equal | 0.150 | +0.100 | [−0.200, −0.200] |" in lines
-    assert "| scale 1 | 62.1 | 17.9 |" in lines
+    text = page(tmp_path / "reference")
+    lines = text.splitlines()
+    assert "| weights | N0 (3) | N1 (4) |" in lines
+    assert "| **linear** | 0.200 | 0.200 |" in lines
+    cell = "0.150: +0.100 / [−0.200, −0.200]"
+    assert f"| equal | {cell} | {cell} |" in lines
+    assert "Selected: equal; the odd pictures do not confirm it." in " ".join(text.split())
+
+
+def test_weights_that_both_halves_prefer_are_confirmed(tmp_path: Path) -> None:
+    content = _weights([[0.2, 0.4] * 4] * 2, [[0.1, 0.3] * 4] * 2)
+    (tmp_path / reference.WEIGHTS).write_text(json.dumps(content))
+    reference.accept(tmp_path, tmp_path / "reference")
+    text = " ".join(page(tmp_path / "reference").split())
+    assert "Selected: equal; the odd pictures confirm it." in text
+
+
+def test_the_flicker_of_the_first_scale_has_a_table(tmp_path: Path) -> None:
+    (tmp_path / reference.FIRST_SCALE).write_text('{"scale 1": {"plain": 62.12, "smoothed": 17.93}}')
+    reference.accept(tmp_path, tmp_path / "reference")
+    assert "| scale 1 | 62.1 | 17.9 |" in page(tmp_path / "reference").splitlines()
+
+
+def test_reciprocam_joins_the_study_and_other_networks_stay(tmp_path: Path) -> None:
+    maps = dict.fromkeys((*study_plan.CLASS_CANDIDATES, *study_plan.MAP_CANDIDATES), 0.3)
+    maps |= {"saliency_map": 0.3, study_plan.PRODUCT: 0.3}
+    for network, score in (("A", 0.3), ("B", 0.4)):  # two runs, accepted one after the other
+        lines = [_line(network, number, maps | {"saliency_map": score}) for number in range(4)]
+        (tmp_path / "study.jsonl").write_text("\n".join(lines))
+        reference.accept(tmp_path, tmp_path / "reference")
+    scores = {network: {"ReciproCAM": [0.2] * 4, "saliency_map": [0.3] * 4} for network in "AB"}
+    (tmp_path / reference.RECIPROCAM).write_text(json.dumps(scores))
+    reference.accept(tmp_path, tmp_path / "reference")
+    row = "| ReciproCAM | 0.200 [−0.100, −0.100] | 0.200 [−0.200, −0.200] |"
+    assert row in page(tmp_path / "reference").splitlines()
+
+
+@pytest.mark.parametrize("file", reference.BESIDE)
+def test_maps_beside_the_study_were_measured_on_its_pictures(file: str) -> None:
+    """Its run scores `saliency_map` again: the same pictures in the same order give the same scores."""
+    study, again = reference.study(), reference.result(file)
+    assert set(again) == set(study)
+    for network, scores in again.items():
+        assert scores["saliency_map"] == pytest.approx(study[network]["saliency_map"], abs=2e-3)
 
 
 def test_sums_of_masked_photos_take_only_the_columns_that_every_map_has() -> None:

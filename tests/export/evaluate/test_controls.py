@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fastcam_export.evaluate.agreement import rank_correlation
 from fastcam_export.evaluate.controls import CONTROLS
+from fastcam_export.evaluate.measures.agreement import rank_correlation
 
 
 def _picture() -> np.ndarray:

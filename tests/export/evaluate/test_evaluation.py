@@ -11,8 +11,9 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from fastcam_export.evaluate import evaluation, perturbation, road
+from fastcam_export.evaluate import evaluation
 from fastcam_export.evaluate.evaluation import EvaluationRequest, begin, evaluate
+from fastcam_export.evaluate.measures import perturbation, road
 from fastcam_export.evaluate.objects import Objects
 from fastcam_export.evaluate.report import page, table
 from fastcam_export.evaluate.results import Evaluation

@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from fastcam_export.evaluate.localisation import on_input
+from fastcam_export.evaluate.measures.localisation import on_input
 from fastcam_export.evaluate.objects import NOTHING, OBJECT, UNKNOWN, Objects
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.image import Geometry

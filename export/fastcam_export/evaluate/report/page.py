@@ -9,8 +9,8 @@ from html import escape
 import cv2
 from fastcam_runtime.draw.overlay import overlay
 
+from ..measures.perturbation import LEVELS
 from ..metrics import METRICS, RANKED_BY
-from ..perturbation import LEVELS
 from ..results import Evaluation, Example
 from . import svg
 from .table import brackets, flicker_rows, levels, main_rows, number, sanity_rows

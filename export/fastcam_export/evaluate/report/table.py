@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 from fastcam_runtime.text import left_table
 
-from .. import road
 from ..bootstrap import Estimate, estimate, estimate_difference
-from ..flicker import Flicker
+from ..measures import road
+from ..measures.flicker import Flicker
+from ..measures.perturbation import LEVELS
 from ..metrics import METRICS, SHOWN
-from ..perturbation import LEVELS
 from ..results import Evaluation
 from .words import conclusions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fastcam_export.evaluate.masks import ranking, top
+from fastcam_export.evaluate.measures.masks import ranking, top
 from support.shared_data import shared
 
 

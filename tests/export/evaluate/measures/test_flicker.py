@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from fastcam_export.evaluate.flicker import flicker
+from fastcam_export.evaluate.measures.flicker import flicker
 
 
 @pytest.fixture

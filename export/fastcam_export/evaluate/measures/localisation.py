@@ -7,8 +7,8 @@ import numpy as np
 from fastcam_runtime.image import Geometry
 from numpy.typing import NDArray
 
+from ..objects import OBJECT, UNKNOWN, Marks
 from .masks import ranking
-from .objects import OBJECT, UNKNOWN, Marks
 
 Marked = NDArray[np.bool_]
 

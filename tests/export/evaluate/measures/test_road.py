@@ -5,8 +5,8 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
-from fastcam_export.evaluate.masks import ranking, top
-from fastcam_export.evaluate.road import LEVELS, gains, impute
+from fastcam_export.evaluate.measures.masks import ranking, top
+from fastcam_export.evaluate.measures.road import LEVELS, gains, impute
 
 WEIGHTS = {(-1, 0): 1 / 6, (1, 0): 1 / 6, (0, -1): 1 / 6, (0, 1): 1 / 6,
            (-1, -1): 1 / 12, (-1, 1): 1 / 12, (1, -1): 1 / 12, (1, 1): 1 / 12}  # fmt: skip

@@ -6,7 +6,7 @@ import fastcam_export
 import numpy as np
 import onnx
 import pytest
-from fastcam_export.evaluate.shuffling import STEPS, has_weights, shuffled
+from fastcam_export.evaluate.measures.shuffling import STEPS, has_weights, shuffled
 from onnx import helper, numpy_helper
 from onnxruntime import InferenceSession
 from support.networks import small_cnn

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fastcam_export.evaluate.baselines import blurred, mean_colour
-from fastcam_export.evaluate.masks import ranking
-from fastcam_export.evaluate.perturbation import LEVELS, area, curves, drops
+from fastcam_export.evaluate.measures.baselines import blurred, mean_colour
+from fastcam_export.evaluate.measures.masks import ranking
+from fastcam_export.evaluate.measures.perturbation import LEVELS, area, curves, drops
 
 SIZE = 20
 

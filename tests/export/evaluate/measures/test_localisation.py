@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fastcam_export.evaluate.localisation import energy_inside, located, on_input, pixel_auc, pointing
-from fastcam_export.evaluate.masks import ranking
+from fastcam_export.evaluate.measures.localisation import (
+    energy_inside,
+    located,
+    on_input,
+    pixel_auc,
+    pointing,
+)
+from fastcam_export.evaluate.measures.masks import ranking
 from fastcam_export.evaluate.objects import NOTHING, OBJECT, UNKNOWN
 from fastcam_runtime.image import Geometry
 

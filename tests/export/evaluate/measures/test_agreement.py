@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fastcam_export.evaluate.agreement import rank_correlation
 from fastcam_export.evaluate.bootstrap import estimate, estimate_difference
+from fastcam_export.evaluate.measures.agreement import rank_correlation
 from scipy import stats
 
 

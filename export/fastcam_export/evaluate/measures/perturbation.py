@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from ..controls import unit
 from .baselines import Tensor
-from .controls import unit
 from .masks import top
 
 LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)

@@ -1,0 +1,55 @@
+"""Maps that are measured beside the study: on its networks and pictures, in a run of their own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from fastcam_export.evaluate.controls import Map
+from fastcam_export.evaluate.subject import FedPicture, Subject
+
+from ..paths import RESULTS
+from .scoring import areas, predicted
+from .studied import DATA, Network
+from .study import pictures
+
+Others = Callable[[FedPicture, int], Mapping[str, Map]]
+"""The maps to measure, by name, of a picture and the class that the network sees in it."""
+
+
+def scores_beside(
+    network: Network, subject: Subject, data: Path, most: int, others: Others
+) -> dict[str, list[float]]:
+    """Insertion minus deletion of `others` and, for comparison within the run, of `saliency_map`."""
+    found: dict[str, list[float]] = {}
+    for number, (name, frame) in enumerate(pictures(data, network, most)):
+        seen = subject.see(frame)
+        target = predicted(subject, seen.tensor)
+        maps = {**others(seen, target), **subject.maps(seen.tensor)}
+        for word, (insertion, deletion) in areas(subject, seen.tensor, target, maps).items():
+            found.setdefault(word, []).append(round(insertion - deletion, 4))
+        print(f"{network.name} {number} {name}", flush=True)
+    print(network.name, {word: round(fmean(values), 3) for word, values in found.items()}, flush=True)
+    return found
+
+
+def arguments_of(name: str, text: str | None, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options of every such measurement: `data`, `folder`, `resnet`, `pictures`, `threads`."""
+    assert text is not None
+    parser = argparse.ArgumentParser(prog=f"benchmarks.quality.{name}", description=text.partition("\n")[0])
+    parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with the archives")
+    parser.add_argument("--folder", type=Path, default=RESULTS / "quality", help="for the results")
+    parser.add_argument("--resnet", type=Path, help="base-0.pt of the retraining, for the small ResNet")
+    parser.add_argument("--pictures", type=int, default=200, metavar="N", help="per network, at most (200)")
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args(arguments)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    return options
+
+
+def save(path: Path, results: Mapping[str, Mapping[str, Sequence[float]]]) -> None:
+    """Write the scores by network and map."""
+    path.write_text(json.dumps(results) + "\n", encoding="utf-8")

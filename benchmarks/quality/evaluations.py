@@ -1,0 +1,46 @@
+"""What `fastcam evaluate` measures for docs/quality.md: the networks, the pictures, the commands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .study_plan import LITE0, MOBILENET, RESNET
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A file of results, and how it was made."""
+
+    file: str
+    network: str
+    pictures: str
+    command: str
+
+    def heading(self) -> str:
+        """`EfficientNet-Lite0, 50 photos of imagenet200.zip (`fastcam evaluate …`):`"""
+        return f"{self.network}, {self.pictures} (`fastcam evaluate {self.command}`):"
+
+
+_LITE0, _MOBILENET = "models/efficientnet-lite0.onnx", "mobilenet_v2.onnx --preprocess imagenet"
+_IMAGENET = "50 photos of imagenet200.zip"
+PICTURES = (
+    Evaluated("lite0-imagenet.json", LITE0, _IMAGENET, f"{_LITE0} imagenet200 --count 50 --video cars.mp4"),
+    Evaluated("mobilenet-imagenet.json", MOBILENET, _IMAGENET,
+              f"{_MOBILENET} imagenet200 --count 50 --video cars.mp4"),
+    Evaluated("resnet-imagenette.json", RESNET, "50 validation photos of imagenette64.zip",
+              "small-resnet-fastcam.onnx imagenette64/val --count 50"),
+)  # fmt: skip
+"""What the network needs, sanity checks, and flicker."""
+PLUSPLUS = Evaluated("lite0-gradcampp.json", f"{LITE0} with Grad-CAM++", _IMAGENET,
+                     f"{_LITE0} imagenet200 --count 50 --cam gradcam++")  # fmt: skip
+"""The sanity checks of the paper's class map."""
+OBJECTS = tuple(
+    Evaluated(f"{short}-{data}.json", network, pictures, f"{command} {options}")
+    for data, pictures, options in (
+        ("coco", "80 photos of coco80.zip", "coco80/photos --boxes coco80/instances.json --no-sanity"),
+        ("pets", "185 photos of pets185.zip",
+         "pets185/original --boxes pets185/annotations/trimaps --no-sanity"),
+    )
+    for short, network, command in (("lite0", LITE0, _LITE0), ("mobilenet", MOBILENET, _MOBILENET))
+)  # fmt: skip
+EVALUATIONS = tuple(one.file for one in (*PICTURES, PLUSPLUS, *OBJECTS))

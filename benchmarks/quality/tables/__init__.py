@@ -1,0 +1,1 @@
+"""The results of the quality measurements as text of docs/quality.md."""

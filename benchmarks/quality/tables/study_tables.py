@@ -1,0 +1,66 @@
+"""The study's results as a table of docs/quality.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from ...tables.markdown import markdown_table, paragraph
+from .. import study_plan
+from ..reference import Scores
+from .paired import gap, interval, plain
+
+COMMAND = "python -m benchmarks.quality.study --resnet base-0.pt"
+OLD_BLOBS = "*Blobs* were measured again after the first run, because they had been strongest at the borders."
+CONTROLS = ("edges × centre", "Sobel", "centre", "blobs", "random")
+
+
+def study_section(scores: Scores) -> str:
+    """All maps on all networks, the best on average first."""
+    if not scores:
+        return ""
+    counts = ", ".join(f"{network} {len(maps['saliency_map'])}" for network, maps in scores.items())
+    candidates = (*study_plan.CLASS_CANDIDATES, *study_plan.MAP_CANDIDATES, "LayerCAM of two")
+    listed = [name for name in next(iter(scores.values())) if name not in candidates]
+    listed.sort(key=lambda name: -sum(fmean(one[name]) for one in scores.values()))
+    rows = []
+    for name in listed:
+        cells = [_cell(one[name], one["saliency_map"], name != "saliency_map") for one in scores.values()]
+        rows.append([f"**{name}**" if name == "saliency_map" else name, *cells])
+    images = "\n".join(f"![{network}](quality-{network.lower().replace(' ', '-')}.svg)" for network in scores)
+    intro = paragraph(
+        f"Insertion minus deletion (higher is better), mean over the pictures ({counts}); in brackets the "
+        "95 % interval of the paired difference to `saliency_map`. An interval that includes 0 shows no "
+        "difference. Class maps are those of the predicted class. Guided Backprop is the plain gradient on "
+        "the mobile networks, because captum does not hook ReLU6."
+    )
+    made = paragraph(
+        f"Made by `{COMMAND}`, and for two rows by `benchmarks.quality.reciprocam` and `….untrained`; the "
+        "retraining below leaves `base-0.pt` in its cache."
+    )
+    table = markdown_table(["map", *scores], rows)
+    return "\n\n".join(["## What the network needs", made, intro, _against_controls(scores), table, images])
+
+
+def _against_controls(scores: Scores) -> str:
+    """In words: on which networks `saliency_map` beats the controls, and where not."""
+    good, said = [], []
+    for network, maps in scores.items():
+        ahead = [
+            name for name in CONTROLS if name in maps and gap(maps[name], maps["saliency_map"]).high >= 0
+        ]
+        if ahead:
+            said.append(f"On the {network} it is **not** better than {', '.join(ahead)}.")
+        else:
+            good.append(network)
+    if good:
+        said.insert(0, f"`saliency_map` is better than every control on {' and '.join(good)}.")
+    return paragraph(
+        f"{' '.join(said)} So measure networks of other kinds, sizes or data yourself. The figures do not "
+        f"say that a map shows all that the network needs, or why it decides so. {OLD_BLOBS}"
+    )
+
+
+def _cell(values: Sequence[float], base: Sequence[float], compared: bool) -> str:
+    mean = plain(fmean(values))
+    return f"{mean} {interval(gap(values, base))}" if compared else mean

@@ -1,0 +1,55 @@
+"""What the map of an untrained network is worth, on the networks and pictures of the study; see `study_plan`.
+
+    python -m benchmarks.quality.untrained --resnet base-0.pt
+
+All weights of a copy of the file are shuffled, as in the sanity checks of `fastcam evaluate`. Its map is
+scored with the probabilities of the trained network, which is what a map has to explain. An edge filter is
+measured in the same run.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from fastcam_export.evaluate.controls import CONTROLS, EDGES, Map
+from fastcam_export.evaluate.shuffling import load_whole, shuffled
+from fastcam_export.evaluate.subject import FedPicture, Subject
+
+from . import reference
+from .beside import arguments_of, save, scores_beside
+from .studied import Network, plain_networks
+from .study_plan import UNTRAINED
+
+
+def compare(network: Network, data: Path, most: int, threads: int) -> dict[str, list[float]]:
+    """Insertion minus deletion of the untrained network's map, of the edges and of `saliency_map`."""
+    with tempfile.TemporaryDirectory() as folder:
+        subject = network.subject(Path(folder), threads)
+        path = Path(folder) / "shuffled.onnx"
+        path.write_bytes(shuffled(load_whole(subject.path), 1.0).SerializeToString())
+        untrained = Subject(path, threads)
+
+        def others(seen: FedPicture, target: int) -> dict[str, Map]:
+            return {
+                UNTRAINED: untrained.maps(seen.tensor)["saliency_map"],
+                EDGES: CONTROLS[EDGES](seen.picture, 0),
+            }
+
+        return scores_beside(network, subject, data, most, others)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = arguments_of("untrained", __doc__, arguments)
+    results = {
+        network.name: compare(network, options.data, options.pictures, options.threads)
+        for network in plain_networks(options.folder, options.resnet)
+    }
+    save(options.folder / reference.UNTRAINED, results)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
