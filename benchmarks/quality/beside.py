@@ -13,7 +13,7 @@ from fastcam_export.evaluate.subject import FedPicture, Subject
 
 from ..paths import RESULTS
 from .scoring import areas, predicted
-from .studied import DATA, Network
+from .studied import DATA, PlainNetwork
 from .study import pictures
 
 Others = Callable[[FedPicture, int], Mapping[str, Map]]
@@ -21,7 +21,7 @@ Others = Callable[[FedPicture, int], Mapping[str, Map]]
 
 
 def scores_beside(
-    network: Network, subject: Subject, data: Path, most: int, others: Others
+    network: PlainNetwork, subject: Subject, data: Path, most: int, others: Others
 ) -> dict[str, list[float]]:
     """Insertion minus deletion of `others` and, for comparison within the run, of `saliency_map`."""
     found: dict[str, list[float]] = {}

@@ -21,7 +21,7 @@ from typing import Any
 import cv2
 import fastcam_export
 import numpy as np
-from fastcam_export.evaluate.flicker import flicker
+from fastcam_export.evaluate.measures.flicker import flicker
 from fastcam_models import default_model
 from fastcam_runtime import Explainer
 from fastcam_runtime.contract import MAP, SCALE_PREFIX

@@ -10,7 +10,7 @@ import fastcam_export
 import numpy as np
 import onnxruntime as ort
 from fastcam_export.evaluate.controls import Map
-from fastcam_export.evaluate.masks import ranking
+from fastcam_export.evaluate.measures.masks import ranking
 from fastcam_runtime.contract import CAM, FASTCAM, MAP, METADATA_KEY, SCALE_PREFIX, Metadata
 from numpy.typing import NDArray
 

@@ -17,15 +17,15 @@ from types import TracebackType
 
 import cv2
 import numpy as np
-from fastcam_export.evaluate.baselines import Tensor
 from fastcam_export.evaluate.controls import Map
+from fastcam_export.evaluate.measures.baselines import Tensor
 from fastcam_export.evaluate.subject import FedPicture
 from fastcam_runtime.errors import FastcamError
 
 from ..compared.openvino_peer import Unavailable, make_environment
 from . import reference
 from .beside import arguments_of, save, scores_beside
-from .studied import Network, plain_networks
+from .studied import PlainNetwork, plain_networks
 from .study_plan import RECIPROCAM
 
 _WORKER = Path(__file__).parents[1] / "compared" / "reciprocam_worker.py"
@@ -78,7 +78,7 @@ class ReciproCam:
         self._process.wait()
 
 
-def compare(network: Network, data: Path, most: int, threads: int) -> dict[str, list[float]]:
+def compare(network: PlainNetwork, data: Path, most: int, threads: int) -> dict[str, list[float]]:
     """Insertion minus deletion of ReciproCAM and of `saliency_map`, picture by picture.
 
     Raises:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from fastcam_export.evaluate.masks import top
+from fastcam_export.evaluate.measures.masks import top
 from torch import nn
 
 from ..paths import RESULTS

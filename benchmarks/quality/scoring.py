@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from fastcam_export.evaluate.baselines import Tensor, blurred
-from fastcam_export.evaluate.masks import ranking
-from fastcam_export.evaluate.perturbation import area, curves
+from fastcam_export.evaluate.measures.baselines import Tensor, blurred
+from fastcam_export.evaluate.measures.masks import ranking
+from fastcam_export.evaluate.measures.perturbation import area, curves
 from fastcam_export.evaluate.subject import Subject
 from numpy.typing import NDArray
 

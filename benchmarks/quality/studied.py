@@ -35,7 +35,7 @@ IMAGENETTE = {
 
 
 @dataclass(frozen=True)
-class Network:
+class PlainNetwork:
     """A plain network and its pictures."""
 
     name: str
@@ -57,29 +57,29 @@ class Network:
 class Studied:
     """A network with everything that makes maps of it."""
 
-    network: Network
+    network: PlainNetwork
     subject: Subject
     ours: OurMaps
     peers: PeerMaps
 
 
-def plain_networks(folder: Path, resnet: Path | None) -> list[Network]:
+def plain_networks(folder: Path, resnet: Path | None) -> list[PlainNetwork]:
     """The networks of the plan; the small ResNet only where its weights are given.
 
     Args:
         folder: Where the file of the small ResNet is written.
         resnet: Its weights.
     """
-    found = [Network(LITE0, default_model()), Network(MOBILENET, MODELS / "mobilenet_v2.onnx")]
+    found = [PlainNetwork(LITE0, default_model()), PlainNetwork(MOBILENET, MODELS / "mobilenet_v2.onnx")]
     if resnet is not None:
         found.append(resnet_on_imagenette(RESNET, _trained(resnet), folder / "small-resnet.onnx"))
     return found
 
 
-def resnet_on_imagenette(name: str, network: nn.Module, path: Path) -> Network:
+def resnet_on_imagenette(name: str, network: nn.Module, path: Path) -> PlainNetwork:
     """A small ResNet, written to `path`, with the validation photos of Imagenette."""
     path.write_bytes(load(network, example=torch.zeros(1, 3, SIZE, SIZE)).proto.SerializeToString())
-    return Network(name, path, IMAGENETTE, imagenette.ARCHIVE.name, "val/")
+    return PlainNetwork(name, path, IMAGENETTE, imagenette.ARCHIVE.name, "val/")
 
 
 def studied_networks(
@@ -95,7 +95,7 @@ def studied_networks(
     ]
 
 
-def _peers(network: Network, resnet: Path | None) -> PeerMaps:
+def _peers(network: PlainNetwork, resnet: Path | None) -> PeerMaps:
     """Other packages' maps, of the torch module with the same weights."""
 
     def lite0_layers(network: nn.Module) -> Sequence[nn.Module]:

@@ -18,15 +18,15 @@ from pathlib import Path
 import cv2
 import numpy as np
 import torch
-from fastcam_export.evaluate.agreement import rank_correlation
 from fastcam_export.evaluate.controls import CONTROLS, EDGES
+from fastcam_export.evaluate.measures.agreement import rank_correlation
 from fastcam_runtime.errors import FastcamError
 from numpy.typing import NDArray
 
 from ..paths import RESULTS
 from . import study_plan
 from .scoring import areas, predicted
-from .studied import DATA, Network, Studied, studied_networks
+from .studied import DATA, PlainNetwork, Studied, studied_networks
 
 
 def judge(network: Studied, frame: NDArray[np.uint8], seed: int) -> dict[str, dict[str, float]]:
@@ -48,7 +48,7 @@ def judge(network: Studied, frame: NDArray[np.uint8], seed: int) -> dict[str, di
     }
 
 
-def pictures(data: Path, network: Network, most: int) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+def pictures(data: Path, network: PlainNetwork, most: int) -> Iterator[tuple[str, NDArray[np.uint8]]]:
     """The first pictures of a network's archive in the plan's random order, by name.
 
     Raises:

@@ -15,16 +15,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fastcam_export.evaluate.controls import CONTROLS, EDGES, Map
-from fastcam_export.evaluate.shuffling import load_whole, shuffled
+from fastcam_export.evaluate.measures.shuffling import load_whole, shuffled
 from fastcam_export.evaluate.subject import FedPicture, Subject
 
 from . import reference
 from .beside import arguments_of, save, scores_beside
-from .studied import Network, plain_networks
+from .studied import PlainNetwork, plain_networks
 from .study_plan import UNTRAINED
 
 
-def compare(network: Network, data: Path, most: int, threads: int) -> dict[str, list[float]]:
+def compare(network: PlainNetwork, data: Path, most: int, threads: int) -> dict[str, list[float]]:
     """Insertion minus deletion of the untrained network's map, of the edges and of `saliency_map`."""
     with tempfile.TemporaryDirectory() as folder:
         subject = network.subject(Path(folder), threads)

@@ -34,7 +34,7 @@ from .retraining.imagenette import normalised, read_photos
 from .retraining.small_resnet import small_resnet
 from .retraining.training import train
 from .scoring import areas, predicted
-from .studied import DATA, MODELS, Network, resnet_on_imagenette
+from .studied import DATA, MODELS, PlainNetwork, resnet_on_imagenette
 from .study import pictures
 from .tables.candidate_tables import DEFAULT_WEIGHTS
 
@@ -61,7 +61,9 @@ def trained(scales: int, data: Path) -> torch.nn.Module:
     return network
 
 
-def compare(network: Network, scales: int, frames: Iterable[Image], threads: int) -> dict[str, list[float]]:
+def compare(
+    network: PlainNetwork, scales: int, frames: Iterable[Image], threads: int
+) -> dict[str, list[float]]:
     """For each weighting, insertion minus deletion of every picture."""
     weightings: dict[str, str | list[float]] = {
         DEFAULT_WEIGHTS: DEFAULT_WEIGHTS,
@@ -97,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(options.threads)
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        networks = {4: Network("SqueezeNet 1.1", options.squeezenet, CAFFE)}
+        networks = {4: PlainNetwork("SqueezeNet 1.1", options.squeezenet, CAFFE)}
         for scales in WIDTHS:
             path = Path(folder) / f"small-resnet-{scales}.onnx"
             name = f"small ResNet of {scales} scales"

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from fastcam_export.evaluate.agreement import rank_correlation
+from fastcam_export.evaluate.measures.agreement import rank_correlation
 
 from ...tables.markdown import markdown_table, paragraph
 from . import protocol

@@ -11,7 +11,7 @@ import numpy as np
 import onnxruntime as ort
 import torch
 from fastcam_export.evaluate.controls import CONTROLS
-from fastcam_export.evaluate.masks import ranking
+from fastcam_export.evaluate.measures.masks import ranking
 from fastcam_runtime.contract import CAM, FASTCAM, MAP, scale_output
 from numpy.typing import NDArray
 from torch import nn
