@@ -1,10 +1,11 @@
-"""Whether the first scale should be blurred against flicker. The plan was written before the run.
+"""Whether the first scale should be smoothed on its own, because it carries most of the flicker.
 
     python -m benchmarks.quality.first_scale --video cars.mp4
 
-Measured: the change per frame of each scale's map, of `saliency_map`, and of the same map with the first
-scale blurred as in `study_plan`. A blur is worth something only if the map flickers less with it than with
-the default smoothing of videos, which costs no detail.
+Two ways: its map blurred as in `study_plan`, or smoothed over time as `fastcam run` does with the whole map
+of a video. Measured: the change per frame of each scale's map, of `saliency_map` and of both candidates, and
+how well each resembles the plain `saliency_map`. The rule was fixed before the run: a candidate is adopted
+only if it flickers less than `saliency_map` with the default smoothing, and resembles the plain map more.
 """
 
 from __future__ import annotations
@@ -21,37 +22,58 @@ from typing import Any
 import cv2
 import fastcam_export
 import numpy as np
-from fastcam_export.evaluate.measures.flicker import flicker
+from fastcam_export.evaluate.controls import Map
+from fastcam_export.evaluate.measures.flicker import Flicker, flicker
 from fastcam_models import default_model
 from fastcam_runtime import Explainer
 from fastcam_runtime.contract import MAP, SCALE_PREFIX
+from fastcam_runtime.draw.smoothing import DEFAULT, Smoother
 from fastcam_runtime.image import Image
-from numpy.typing import NDArray
 
 from ..paths import RESULTS
 from . import reference, study_plan
+from .our_maps import weighted_mean
 from .studied import DATA
+from .tables.candidate_tables import BLURRED, SMOOTHED
 
 
 def first_scale_flicker(video: Path, threads: int) -> dict[str, Any]:
-    """The flicker of each scale's map, of their combination, and of that with the first scale blurred."""
+    """The flicker of each scale's map, of their combination, and of that with the first scale smoothed.
+
+    `likeness` is the mean correlation with the plain `saliency_map`, for the candidates only.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scales.onnx"
         fastcam_export.export(default_model(), path, outputs=["saliency_map", "scales"])
         explain = Explainer(path, threads=threads)
         weights = [tap.weight for tap in explain.metadata.taps]
+        over_time = Smoother(DEFAULT)
+        likeness: dict[str, list[float]] = {BLURRED: [], SMOOTHED: []}
 
-        def maps_of(frame: Image) -> dict[str, NDArray[np.float32]]:
+        def maps_of(frame: Image) -> dict[str, Map]:
             maps = explain(frame).maps
-            scales = [maps[f"{SCALE_PREFIX}{number + 1}"] for number in range(len(weights))]
-            soft = [cv2.GaussianBlur(scales[0], (0, 0), study_plan.FIRST_SCALE_BLUR), *scales[1:]]
-            size = maps[MAP].shape[::-1]
-            large = [cv2.resize(scale, size, interpolation=cv2.INTER_LINEAR) for scale in soft]
-            mean = np.asarray(np.average(large, axis=0, weights=weights), np.float32)
-            named = {f"scale {number + 1}": scale for number, scale in enumerate(scales)}
-            return {"saliency_map": maps[MAP], "first scale blurred": mean, **named}
+            first, *others = (maps[f"{SCALE_PREFIX}{number + 1}"] for number in range(len(weights)))
+            candidates = {
+                BLURRED: cv2.GaussianBlur(first, (0, 0), study_plan.FIRST_SCALE_BLUR),
+                SMOOTHED: over_time({"first": first})["first"],
+            }
+            combined = {
+                name: weighted_mean([one, *others], weights, maps[MAP].shape)
+                for name, one in candidates.items()
+            }
+            for name, values in combined.items():
+                likeness[name].append(float(np.corrcoef(values.ravel(), maps[MAP].ravel())[0, 1]))
+            named = {f"scale {number + 1}": scale for number, scale in enumerate((first, *others))}
+            return {"saliency_map": maps[MAP], **combined, **named}
 
-        return {name: asdict(one) for name, one in flicker(str(video), maps_of).items()}
+        found = {name: _without_frames(one) for name, one in flicker(str(video), maps_of).items()}
+    for name, values in likeness.items():
+        found[name]["likeness"] = float(np.mean(values))
+    return found
+
+
+def _without_frames(one: Flicker) -> dict[str, Any]:
+    return {key: value for key, value in asdict(one).items() if not isinstance(value, tuple)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,26 +53,27 @@ class OurMaps:
         size = saliency.shape
         blurred = [cv2.GaussianBlur(scales[0], (0, 0), study_plan.FIRST_SCALE_BLUR), *scales[1:]]
         logs = [np.log(np.maximum(scale, 1e-6)) for scale in scales]
-        geometric = np.exp(self._mean(logs, size))
+        geometric = np.exp(weighted_mean(logs, self._weights, size))
         ranks = [1 - ranking(values) / values.size for values in (saliency, cam)]
         return {
             "map × √Grad-CAM": saliency * np.sqrt(cam),
             "rank average": np.asarray((ranks[0] + ranks[1]) / 2, np.float32),
             "geometric mean": geometric,
             "geometric × Grad-CAM": geometric * cam,
-            "first scale blurred": self._mean(blurred, size),
+            "first scale blurred": weighted_mean(blurred, self._weights, size),
         }
-
-    def _mean(self, scales: list[Map], size: tuple[int, ...]) -> Map:
-        """The weighted mean of the scales' maps, upsampled as in the graph."""
-        large = [cv2.resize(scale, size[::-1], interpolation=cv2.INTER_LINEAR) for scale in scales]
-        return np.asarray(np.average(large, axis=0, weights=self._weights), np.float32)
 
     def _open(self, path: Path, **options: Any) -> ort.InferenceSession:
         settings = ort.SessionOptions()
         settings.intra_op_num_threads = self._threads
         data = fastcam_export.graft(path, **options).SerializeToString()
         return ort.InferenceSession(data, settings, providers=["CPUExecutionProvider"])
+
+
+def weighted_mean(scales: Sequence[Map], weights: Sequence[float], size: tuple[int, ...]) -> Map:
+    """The weighted mean of the scales' maps, upsampled to `size` (H, W) as in the graph."""
+    large = [cv2.resize(scale, size[::-1], interpolation=cv2.INTER_LINEAR) for scale in scales]
+    return np.asarray(np.average(large, axis=0, weights=weights), np.float32)
 
 
 def _run(session: ort.InferenceSession, names: list[str], tensor: NDArray[np.float32]) -> list[Map]:

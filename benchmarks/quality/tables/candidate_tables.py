@@ -18,6 +18,8 @@ DEFAULT_WEIGHTS = "linear"
 ADOPTED = (
     "LayerCAM of two is adopted as `--cam layercam`, not as the default: [method.md](method.md) has its cost."
 )
+BLURRED, SMOOTHED = "first scale blurred", "first scale smoothed"
+"""The candidates against flicker: see `first_scale`."""
 ENOUGH = 30
 """Pictures in each half before a candidate may be adopted."""
 
@@ -81,14 +83,34 @@ def first_scale_section(results: Mapping[str, Any] | None) -> str:
     """The flicker of the first scale; empty if it was not measured."""
     if results is None:
         return ""
-    rows = [[name, f"{one['plain']:.1f}", f"{one['smoothed']:.1f}"] for name, one in results.items()]
+    whole = results["saliency_map"]
+    likeness = {"saliency_map": (1.0, whole["correlation"])}
+    likeness |= {name: (results[name]["likeness"], None) for name in (BLURRED, SMOOTHED)}
+    rows = []
+    for name, one in results.items():
+        plain_like, smooth_like = likeness.get(name, (None, None))
+        figures = f"{one['plain']:.1f}", _three(plain_like), f"{one['smoothed']:.1f}", _three(smooth_like)
+        rows.append([name, *figures])
+    adopted = [
+        name
+        for name in (BLURRED, SMOOTHED)
+        if results[name]["plain"] < whole["smoothed"] and results[name]["likeness"] > whole["correlation"]
+    ]
+    verdict = f"Adopted: {', '.join(adopted)}." if adopted else "Neither is adopted."
     text = paragraph(
-        "Change per frame of cars.mp4, in percent of the map's standard deviation. Smoothing over time is "
-        "the default for videos."
+        f"*Flicker*: change per frame of cars.mp4 ({whole['frames']} frames), in percent of the map's "
+        "standard deviation. *Likeness*: the correlation with the plain `saliency_map`. The first scale "
+        "flickers most, so it could be smoothed on its own: blurred in space, or over time (0.7) before the "
+        "scales are combined. A candidate is adopted only if it flickers less than `saliency_map` with the "
+        f"default smoothing of videos, 0.7 of the whole map, and resembles the plain map more. {verdict}"
     )
     made = "Made by `python -m benchmarks.quality.first_scale`."
-    table = markdown_table(["EfficientNet-Lite0", "plain", "smoothed 0.7"], rows)
-    return f"### The first scale and flicker\n\n{made}\n\n{text}\n\n{table}"
+    head = ["EfficientNet-Lite0", "flicker", "likeness", "flicker, whole map smoothed", "likeness"]
+    return f"### The first scale and flicker\n\n{made}\n\n{text}\n\n{markdown_table(head, rows)}"
+
+
+def _three(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
 
 
 def _halves(values: Sequence[float], old: Sequence[float]) -> tuple[Estimate, Estimate]:

@@ -78,10 +78,30 @@ def test_weights_that_both_halves_prefer_are_confirmed(tmp_path: Path) -> None:
     assert "Selected: equal; the odd pictures confirm it." in text
 
 
-def test_the_flicker_of_the_first_scale_has_a_table(tmp_path: Path) -> None:
-    (tmp_path / reference.FIRST_SCALE).write_text('{"scale 1": {"plain": 62.12, "smoothed": 17.93}}')
+@pytest.mark.parametrize(
+    ("flicker", "likeness", "verdict"),
+    [
+        (4.0, 0.99, "Adopted: first scale smoothed."),
+        (6.0, 0.99, "Neither is adopted."),
+        (4.0, 0.97, "Neither is adopted."),
+    ],
+)
+def test_a_smoothed_first_scale_must_beat_the_smoothing_of_the_whole_map(
+    flicker: float, likeness: float, verdict: str, tmp_path: Path
+) -> None:
+    content = {
+        "saliency_map": {"plain": 13.1, "smoothed": 5.0, "correlation": 0.98, "frames": 120},
+        "first scale blurred": {"plain": 11.0, "smoothed": 4.5, "correlation": 0.9, "likeness": 0.995},
+        "first scale smoothed": {"plain": flicker, "smoothed": 3.0, "correlation": 0.9, "likeness": likeness},
+        "scale 1": {"plain": 62.12, "smoothed": 17.93, "correlation": 0.8},
+    }
+    (tmp_path / reference.FIRST_SCALE).write_text(json.dumps(content))
     reference.accept(tmp_path, tmp_path / "reference")
-    assert "| scale 1 | 62.1 | 17.9 |" in page(tmp_path / "reference").splitlines()
+    lines = page(tmp_path / "reference").splitlines()
+    assert "| saliency_map | 13.1 | 1.000 | 5.0 | 0.980 |" in lines
+    assert "| first scale blurred | 11.0 | 0.995 | 4.5 |  |" in lines
+    assert "| scale 1 | 62.1 |  | 17.9 |  |" in lines
+    assert verdict in " ".join(lines)
 
 
 def test_reciprocam_joins_the_study_and_other_networks_stay(tmp_path: Path) -> None:
