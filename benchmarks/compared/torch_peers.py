@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ..inputs.modules import LAST, module
+from ..inputs.modules import LAST, module, with_plain_relus
 from .smoe_hooks import TAPS, HookedSmoe
 
 NO_MAP = "no map"
@@ -63,10 +63,7 @@ def _captum(method: str, **options: Any) -> Callable[[str], Explain]:
     def make(name: str) -> Explain:
         from captum import attr
 
-        network = module(name)
-        for part in network.modules():
-            if hasattr(part, "inplace"):
-                part.inplace = False  # Guided Backprop cannot hook an in-place ReLU
+        network = with_plain_relus(module(name))
         attribution = getattr(attr, method)(network)
 
         def explain(picture: torch.Tensor) -> Any:

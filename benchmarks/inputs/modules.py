@@ -86,6 +86,21 @@ def module(name: str) -> Any:
     return made.eval()
 
 
+def with_plain_relus(network: nn.Module) -> nn.Module:
+    """Change the network in place so that captum's Guided Backprop finds its rectifiers; returns it.
+
+    captum hooks ReLU, but neither ReLU6 nor what works in place. The function stays the same.
+    """
+    for name, part in network.named_children():
+        if isinstance(part, nn.ReLU6):
+            setattr(network, name, nn.Sequential(nn.ReLU(), nn.Hardtanh(0, 6)))
+        else:
+            with_plain_relus(part)
+    if hasattr(network, "inplace"):
+        network.inplace = False
+    return network
+
+
 def _settled(made: nn.Module) -> nn.Module:
     """The module with batch norm statistics from noise."""
     norms = [layer for layer in made.modules() if isinstance(layer, nn.BatchNorm2d)]

@@ -12,7 +12,7 @@ from fastcam_export.evaluate.controls import Map
 from numpy.typing import NDArray
 from torch import nn
 
-from ..inputs.modules import import_torchvision
+from ..inputs.modules import import_torchvision, with_plain_relus
 from . import study_plan
 
 
@@ -36,10 +36,7 @@ class PeerMaps:
             self._cams[name] = getattr(package, name)(network, [layers(network)[-1]])
         network = make()
         self._two_scales = package.LayerCAM(network, list(layers(network)))
-        self._network = make()
-        for part in self._network.modules():
-            if hasattr(part, "inplace"):
-                part.inplace = False  # Guided Backprop cannot hook an in-place ReLU
+        self._network = with_plain_relus(make())
         self._last: list[torch.Tensor] = []
         last = layers(self._network)[-1]
         last.register_forward_hook(lambda _module, _inputs, output: self._last.append(output))
