@@ -13,7 +13,8 @@ from ..measures.perturbation import LEVELS
 from ..metrics import METRICS, RANKED_BY
 from ..results import Evaluation, Example
 from . import svg
-from .table import brackets, flicker_rows, levels, main_rows, number, sanity_rows
+from .numbers import plain
+from .table import brackets, flicker_rows, levels, main_rows, sanity_rows
 from .words import conclusions
 
 _STYLE = """
@@ -21,7 +22,8 @@ body{font:15px/1.5 system-ui,sans-serif;color:#24292f;max-width:1180px;margin:2r
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.2rem}
 table{border-collapse:collapse;margin:.6rem 0;font-size:13px}
 td,th{padding:.25rem .6rem;border-bottom:1px solid #d0d7de;text-align:left;white-space:nowrap}
-th{background:#f6f8fa}.plots{display:flex;flex-wrap:wrap;gap:1rem}.plots>div{max-width:100%;overflow-x:auto}
+th{background:#f6f8fa}.plots{display:grid;gap:1.2rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr))}
+.plots>div{overflow-x:auto}svg{max-width:100%;min-width:27rem;height:auto}
 .scroll{overflow-x:auto}.shots{display:flex;flex-wrap:wrap;gap:1rem}figure{margin:0;width:270px}
 figure img{width:132px;margin-right:3px}figcaption{font-size:12px;color:#57606a;overflow-wrap:anywhere}
 p.small{color:#57606a;font-size:13px}
@@ -115,7 +117,7 @@ def _figure_row(examples: Sequence[Example]) -> str:
         drawn = overlay(picture, one.saliency)
         shots.append(
             f'<figure><img src="{_jpeg(picture)}" alt=""><img src="{_jpeg(drawn)}" alt="">'
-            f"<figcaption>{escape(one.label)}{', ' if one.label else ''}{number(one.score)}<br>"
+            f"<figcaption>{escape(one.label)}{', ' if one.label else ''}{plain(one.score)}<br>"
             f"{escape(one.name)}</figcaption></figure>"
         )
     return f'<div class="shots">{"".join(shots)}</div>'
@@ -128,12 +130,21 @@ def _jpeg(picture: object) -> str:
 
 
 def _method(found: Evaluation) -> str:
-    rows = [(str(key), str(value)) for key, value in found.setup.items()]
+    rows = [(key.replace("_", " "), _in_words(value)) for key, value in found.setup.items()]
     meanings = [f"{metric.title}: {metric.meaning}." for metric in METRICS.values()]
     return (
         f"<h2>How it was measured</h2><p>{levels()}</p>{_table([('', ''), *rows])}"
         f"{_list(meanings)}{_list(found.notes)}"
     )
+
+
+def _in_words(value: object) -> str:
+    """A value of the set-up as a person would write it."""
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {_in_words(one)}" for key, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_in_words, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _list(items: Sequence[str]) -> str:

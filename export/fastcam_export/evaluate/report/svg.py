@@ -7,6 +7,7 @@ from html import escape
 from math import isfinite
 
 from ..bootstrap import Estimate
+from .numbers import plain
 
 COLOURS = ("#1f6feb", "#d1242f", "#8250df", "#9a6700", "#57606a", "#1a7f37", "#bf3989", "#0a7ea4")
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 460, 280, 46, 40, 26
@@ -58,7 +59,7 @@ def bars(title: str, values: Mapping[str, Estimate]) -> str:
             f'<text x="{left - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>'
             f'<rect x="{start:.1f}" y="{y}" width="{end - start:.1f}" height="16" fill="{_shade(number)}"/>'
             f"{whisker}"
-            f'<text x="{left + width + 8}" y="{y + 13}">{one.mean:.3f}</text>'
+            f'<text x="{left + width + 8}" y="{y + 13}">{plain(one.mean)}</text>'
         )
     height = 36 + row * len(values)
     parts.append(f'<line x1="{x(0):.1f}" x2="{x(0):.1f}" y1="26" y2="{height - 6}" stroke="#8c959f"/>')

@@ -13,6 +13,7 @@ from ..measures.flicker import Flicker
 from ..measures.perturbation import LEVELS
 from ..metrics import METRICS, SHOWN
 from ..results import Evaluation
+from .numbers import plain
 from .words import conclusions
 
 MOST_NOTES = 12
@@ -112,17 +113,12 @@ def _change(one: Flicker, other: Flicker | None, of: Callable[[Flicker], Sequenc
 
 def _cell(mean: Estimate, difference: Estimate | None, star: str = " ", digits: int = 3) -> str:
     """The mean, with the interval of its difference to the reference, or else with its own."""
-    shown = number(mean.mean, digits) + star
+    shown = plain(mean.mean, digits) + star
     if difference is not None:
         return shown + interval(difference, digits)
     if math.isnan(mean.low):
         return shown
-    return f"{shown}({number(mean.low, digits)}…{number(mean.high, digits)})"
-
-
-def number(value: float, digits: int = 3) -> str:
-    """So many digits, with a typographic minus."""
-    return f"{value:.{digits}f}".replace("-", "−")
+    return f"{shown}({plain(mean.low, digits)}…{plain(mean.high, digits)})"
 
 
 def interval(difference: Estimate, digits: int = 3) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..bootstrap import Estimate, estimate, estimate_difference
 from ..controls import CONTROLS
 from ..results import Evaluation
+from .numbers import plain
 
 FEW = 30
 """With fewer pictures, intervals are wide, and the conclusions say so."""
@@ -95,20 +96,20 @@ def _about_weights(found: Evaluation) -> list[str]:
         if not kept or not unrelated:
             continue
         left, level, edges = _mean(kept), _mean(unrelated), found.edges(name).mean
-        text = f"{name}: with all weights shuffled its rank correlation with itself is {_two(left)}, "
+        text = f"{name}: with all weights shuffled its rank correlation with itself is {plain(left, 2)}, "
         if len(kept) < FEWEST or len(kept) != len(unrelated):
             continue
         if _sign(estimate_difference(kept, unrelated)) > 0:
             text += (
-                f"more than with the map of another picture ({_two(level)}): a part of it shows the picture, "
-                "not what was learnt. Do not use it to check whether a network has learnt."
+                f"more than with the map of another picture ({plain(level, 2)}): a part of it shows the "
+                "picture, not what was learnt. Do not use it to check whether a network has learnt."
             )
         else:
             text += (
-                f"not shown to be more than with the map of another picture ({_two(level)}): nothing of it "
-                "is shown to remain without what was learnt."
+                f"not shown to be more than with the map of another picture ({plain(level, 2)}): nothing of "
+                "it is shown to remain without what was learnt."
             )
-        lines.append(f"{text} With an edge filter it is {_two(edges)}.")
+        lines.append(f"{text} With an edge filter it is {plain(edges, 2)}.")
     return lines
 
 
@@ -127,8 +128,8 @@ def _about_classes(found: Evaluation) -> list[str]:
         else:
             verdict = "these pictures do not tell how much it depends on the class"
         lines.append(
-            f"{name}: {verdict} (rank correlation {_two(same.mean)} with its map of a random class, interval "
-            f"{_two(same.low)}…{_two(same.high)})."
+            f"{name}: {verdict} (rank correlation {plain(same.mean, 2)} with its map of a random class, "
+            f"interval {plain(same.low, 2)}…{plain(same.high, 2)})."
         )
     return lines
 
@@ -149,11 +150,6 @@ def _about_objects(found: Evaluation) -> list[str]:
         else:
             lines.append(f"{name} is not shown to find the marked objects better than the centre {figures}.")
     return lines
-
-
-def _two(value: float) -> str:
-    """Two digits, with a typographic minus."""
-    return f"{value:.2f}".replace("-", "−")
 
 
 def _mean(values: Sequence[float]) -> float:
