@@ -14,7 +14,7 @@ from fastcam_export.evaluate.subject import FedPicture, Subject
 from ..paths import RESULTS
 from .scoring import areas, predicted
 from .studied import DATA, PlainNetwork
-from .study import pictures
+from .study import add_networks, pictures
 
 Others = Callable[[FedPicture, int], Mapping[str, Map]]
 """The maps to measure, by name, of a picture and the class that the network sees in it."""
@@ -37,12 +37,12 @@ def scores_beside(
 
 
 def arguments_of(name: str, text: str | None, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The options of every such measurement: `data`, `folder`, `resnet`, `pictures`, `threads`."""
+    """The options that every such measurement has, those of the study among them."""
     assert text is not None
     parser = argparse.ArgumentParser(prog=f"benchmarks.quality.{name}", description=text.partition("\n")[0])
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with the archives")
     parser.add_argument("--folder", type=Path, default=RESULTS / "quality", help="for the results")
-    parser.add_argument("--resnet", type=Path, help="base-0.pt of the retraining, for the small ResNet")
+    add_networks(parser)
     parser.add_argument("--pictures", type=int, default=200, metavar="N", help="per network, at most (200)")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
@@ -51,5 +51,6 @@ def arguments_of(name: str, text: str | None, arguments: Sequence[str] | None) -
 
 
 def save(path: Path, results: Mapping[str, Mapping[str, Sequence[float]]]) -> None:
-    """Write the scores by network and map."""
-    path.write_text(json.dumps(results) + "\n", encoding="utf-8")
+    """Write the scores by network and map; those of other networks in the file stay."""
+    others = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    path.write_text(json.dumps({**others, **results}) + "\n", encoding="utf-8")

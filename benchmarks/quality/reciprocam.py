@@ -98,7 +98,7 @@ def compare(network: PlainNetwork, data: Path, most: int, threads: int) -> dict[
 def main(arguments: Sequence[str] | None = None) -> int:
     options = arguments_of("reciprocam", __doc__, arguments)
     results = {}
-    for network in plain_networks(options.folder, options.resnet):
+    for network in plain_networks(options.folder, options.resnet, options.networks):
         try:
             results[network.name] = compare(network, options.data, options.pictures, options.threads)
         except Unavailable as error:

@@ -16,6 +16,8 @@ from .retraining.cells import read_results
 
 FIGURES = REFERENCE / "quality"
 STUDY, RETRAIN = "study.json", "retrain.jsonl"
+RETRAIN_EARLIER = "retrain-earlier.jsonl"
+"""Cells of a run on other machines."""
 WEIGHTS, FIRST_SCALE = "weights.json", "first-scale.json"
 BESIDE = RECIPROCAM, UNTRAINED = "reciprocam.json", "untrained.json"
 """Maps that were measured beside the study."""
@@ -53,9 +55,9 @@ def study(reference: Path = FIGURES) -> Scores:
     return found
 
 
-def retraining(reference: Path = FIGURES) -> list[dict[str, Any]]:
+def retraining(reference: Path = FIGURES, name: str = RETRAIN) -> list[dict[str, Any]]:
     """The cells of the retraining under this version of its plan."""
-    path = reference / RETRAIN
+    path = reference / name
     lines = read_results(path) if path.exists() else []
     return [line for line in lines if line["protocol"] == protocol.VERSION]
 

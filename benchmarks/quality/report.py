@@ -53,7 +53,9 @@ def page(folder: Path = reference.FIGURES) -> str:
         weight_section(reference.result(reference.WEIGHTS, folder)),
         first_scale_section(reference.result(reference.FIRST_SCALE, folder)),
         evaluation_section(folder),
-        retrain_section(reference.retraining(folder)),
+        retrain_section(
+            reference.retraining(folder), reference.retraining(folder, reference.RETRAIN_EARLIER)
+        ),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from fastcam_export.load import load
 from fastcam_models import default_model
 from torch import nn
 
+from ..inputs.keras_resnet50 import fetch, keras_resnet50
 from ..inputs.modules import LAST, module
 from ..paths import SHARED
 from .our_maps import OurMaps
@@ -21,7 +22,7 @@ from .peer_maps import PeerMaps
 from .retraining import imagenette
 from .retraining.protocol import SIZE
 from .retraining.small_resnet import small_resnet
-from .study_plan import LITE0, MOBILENET, NAMES, RESNET
+from .study_plan import LITE0, MOBILENET, NAMES, RESNET, RESNET50
 
 DATA = SHARED / "data"
 MODELS = SHARED / "models"
@@ -32,6 +33,10 @@ IMAGENETTE = {
     "std": [255 * x for x in imagenette.STD],
 }
 """How the small ResNets take their pictures."""
+
+
+CAFFE = {"order": "BGR", "mean": [103.939, 116.779, 123.68], "std": [1, 1, 1]}
+"""How Caffe's networks take their pictures, and Keras's ResNet-50."""
 
 
 @dataclass(frozen=True)
@@ -63,35 +68,39 @@ class Studied:
     peers: PeerMaps
 
 
-def plain_networks(folder: Path, resnet: Path | None) -> list[PlainNetwork]:
-    """The networks of the plan; the small ResNet only where its weights are given.
+def plain_networks(folder: Path, resnet: Path | None, names: Sequence[str] = NAMES) -> Iterator[PlainNetwork]:
+    """Those of the plan's networks that `names` has; the small ResNet only where its weights are given.
 
     Args:
-        folder: Where the file of the small ResNet is written.
-        resnet: Its weights.
+        folder: Where the files of both ResNets are written.
+        resnet: The weights of the small one.
+        names: Of `study_plan`.
     """
-    found = [PlainNetwork(LITE0, default_model()), PlainNetwork(MOBILENET, MODELS / "mobilenet_v2.onnx")]
-    if resnet is not None:
-        found.append(resnet_on_imagenette(RESNET, _trained(resnet), folder / "small-resnet.onnx"))
-    return found
+    if LITE0 in names:
+        yield PlainNetwork(LITE0, default_model())
+    if MOBILENET in names:
+        yield PlainNetwork(MOBILENET, MODELS / "mobilenet_v2.onnx")
+    if RESNET50 in names:
+        path = _written(keras_resnet50(fetch()), 224, folder / "resnet50.onnx")
+        yield PlainNetwork(RESNET50, path, CAFFE)
+    if RESNET in names and resnet is not None:
+        yield resnet_on_imagenette(RESNET, _trained(resnet), folder / "small-resnet.onnx")
 
 
 def resnet_on_imagenette(name: str, network: nn.Module, path: Path) -> PlainNetwork:
     """A small ResNet, written to `path`, with the validation photos of Imagenette."""
-    path.write_bytes(load(network, example=torch.zeros(1, 3, SIZE, SIZE)).proto.SerializeToString())
-    return PlainNetwork(name, path, IMAGENETTE, imagenette.ARCHIVE.name, "val/")
+    return PlainNetwork(name, _written(network, SIZE, path), IMAGENETTE, imagenette.ARCHIVE.name, "val/")
 
 
 def studied_networks(
     folder: Path, resnet: Path | None, threads: int, names: Sequence[str] = NAMES
 ) -> list[Studied]:
-    """Those of the networks that `names` has, ready for the study."""
+    """The same networks, ready for the study."""
     return [
         Studied(
             network, network.subject(folder, threads), OurMaps(network.path, threads), _peers(network, resnet)
         )
-        for network in plain_networks(folder, resnet)
-        if network.name in names
+        for network in plain_networks(folder, resnet, names)
     ]
 
 
@@ -108,8 +117,16 @@ def _peers(network: PlainNetwork, resnet: Path | None) -> PeerMaps:
         return PeerMaps(lambda: module("efficientnet_lite0"), lite0_layers)
     if network.name == MOBILENET:
         return PeerMaps(lambda: module("mobilenet_v2"), mobilenet_layers)
+    if network.name == RESNET50:
+        return PeerMaps(lambda: keras_resnet50(fetch()), lambda n: (n.layer3, n.layer4))
     assert resnet is not None
     return PeerMaps(lambda: _trained(resnet), lambda n: (n[3], n[4]))
+
+
+def _written(network: nn.Module, size: int, path: Path) -> Path:
+    """`path`, with the network for one picture of size×size."""
+    path.write_bytes(load(network, example=torch.zeros(1, 3, size, size)).proto.SerializeToString())
+    return path
 
 
 def _trained(weights: Path) -> nn.Module:

@@ -94,15 +94,20 @@ def run(networks: Sequence[Studied], data: Path, most: int, results: Path, secon
     return count
 
 
+def add_networks(parser: argparse.ArgumentParser) -> None:
+    """The options `resnet` and `networks`."""
+    parser.add_argument("--resnet", type=Path, help="base-0.pt of the retraining, for the small ResNet")
+    parser.add_argument(
+        "--networks", nargs="+", default=study_plan.NAMES, choices=study_plan.NAMES, metavar="NAME",
+        help=f"only these of {', '.join(study_plan.NAMES)}; ResNet-50 needs npm",
+    )  # fmt: skip
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.quality.study", description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with the archives")
     parser.add_argument("--folder", type=Path, default=RESULTS / "quality", help="for the results")
-    parser.add_argument("--resnet", type=Path, help="base-0.pt of the retraining, for the small ResNet")
-    parser.add_argument(
-        "--networks", nargs="+", default=study_plan.NAMES, choices=study_plan.NAMES, metavar="NAME",
-        help=f"only these of {', '.join(study_plan.NAMES)}",
-    )  # fmt: skip
+    add_networks(parser)
     parser.add_argument("--pictures", type=int, default=200, metavar="N", help="per network, at most (200)")
     parser.add_argument("--hours", type=float, default=2, help="start no picture after this time (2)")
     parser.add_argument("--threads", type=int, default=1)

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = arguments_of("untrained", __doc__, arguments)
     results = {
         network.name: compare(network, options.data, options.pictures, options.threads)
-        for network in plain_networks(options.folder, options.resnet)
+        for network in plain_networks(options.folder, options.resnet, options.networks)
     }
     save(options.folder / reference.UNTRAINED, results)
     return 0

@@ -34,12 +34,10 @@ from .retraining.imagenette import normalised, read_photos
 from .retraining.small_resnet import small_resnet
 from .retraining.training import train
 from .scoring import areas, predicted
-from .studied import DATA, MODELS, PlainNetwork, resnet_on_imagenette
+from .studied import CAFFE, DATA, MODELS, PlainNetwork, resnet_on_imagenette
 from .study import pictures
 from .tables.candidate_tables import DEFAULT_WEIGHTS
 
-CAFFE = {"order": "BGR", "mean": [103.939, 116.779, 123.68], "std": [1, 1, 1]}
-"""How SqueezeNet 1.1 of Caffe takes its pictures."""
 WIDTHS = {3: (8, 16, 32), 6: (8, 16, 32, 64, 128, 128)}
 """The channels of each scale of the networks that are trained here, by their number of scales."""
 
