@@ -22,6 +22,7 @@ from .retraining.retrain_tables import retrain_section
 from .tables.candidate_tables import candidate_section, first_scale_section, weight_section
 from .tables.evaluation_tables import evaluation_section
 from .tables.study_tables import study_section
+from .tables.summary import summary_section
 
 DOCS = ROOT / "docs"
 PAGE = DOCS / "quality.md"
@@ -44,18 +45,17 @@ _HEAD = (
 
 def page(folder: Path = reference.FIGURES) -> str:
     """The text of docs/quality.md."""
-    scores = reference.study(folder)
+    scores, cells = reference.study(folder), reference.retraining(folder)
     parts = [
         "# How good are the maps?",
         *map(paragraph, _HEAD),
+        summary_section(scores, folder, cells),
         study_section(scores),
         candidate_section(scores),
         weight_section(reference.result(reference.WEIGHTS, folder)),
         first_scale_section(reference.result(reference.FIRST_SCALE, folder)),
         evaluation_section(folder),
-        retrain_section(
-            reference.retraining(folder), reference.retraining(folder, reference.RETRAIN_EARLIER)
-        ),
+        retrain_section(cells, reference.retraining(folder, reference.RETRAIN_EARLIER)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

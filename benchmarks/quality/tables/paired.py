@@ -12,14 +12,14 @@ def gap(one: Sequence[float], other: Sequence[float]) -> Estimate:
     return estimate([a - b for a, b in zip(one, other, strict=True)])
 
 
-def signed(value: float) -> str:
-    """Three digits, with a sign and a typographic minus."""
-    return f"{value:+.3f}".replace("-", "−")
+def signed(value: float, digits: int = 3) -> str:
+    """So many digits, with a sign and a typographic minus."""
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
-def plain(value: float) -> str:
-    """Three digits; only a minus is written."""
-    return signed(value).removeprefix("+")
+def plain(value: float, digits: int = 3) -> str:
+    """So many digits; only a minus is written."""
+    return signed(value, digits).removeprefix("+")
 
 
 def interval(found: Estimate) -> str:

@@ -9,6 +9,7 @@ from ...tables.markdown import markdown_table, paragraph
 from .. import study_plan
 from ..reference import Scores
 from .paired import gap, interval, plain
+from .verdicts import BETTER, listed, verdict
 
 COMMAND = "python -m benchmarks.quality.study --resnet base-0.pt"
 OLD_BLOBS = "*Blobs* were measured again after the first run, because they had been strongest at the borders."
@@ -47,14 +48,14 @@ def _against_controls(scores: Scores) -> str:
     good, said = [], []
     for network, maps in scores.items():
         ahead = [
-            name for name in CONTROLS if name in maps and gap(maps[name], maps["saliency_map"]).high >= 0
+            name for name in CONTROLS if name in maps and verdict(maps["saliency_map"], maps[name]) != BETTER
         ]
         if ahead:
-            said.append(f"On the {network} it is **not** better than {', '.join(ahead)}.")
+            said.append(f"On the {network} it is **not** better than {listed(ahead)}.")
         else:
             good.append(network)
     if good:
-        said.insert(0, f"`saliency_map` is better than every control on {' and '.join(good)}.")
+        said.insert(0, f"`saliency_map` is better than every control on {listed(good)}.")
     return paragraph(
         f"{' '.join(said)} So measure networks of other kinds, sizes or data yourself. The figures do not "
         f"say that a map shows all that the network needs, or why it decides so. {OLD_BLOBS}"

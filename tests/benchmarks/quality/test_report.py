@@ -169,3 +169,21 @@ def test_a_seed_that_lacks_cells_is_left_out() -> None:
     whole, partial = _layer_lines(0, 0.5), _layer_lines(1, 0.6)[:-1]
     rows = [line for line in retrain_section([*whole, *partial]).splitlines() if line.startswith("| smoe |")]
     assert rows[0].startswith("| smoe | 50.0 | 30.0 | 0.20 |")
+
+
+def test_the_head_of_the_page_says_which_map_is_better_where(tmp_path: Path) -> None:
+    """Differences that are the same for every picture have an interval without width."""
+    other = dict.fromkeys((*study_plan.CLASS_CANDIDATES, *study_plan.MAP_CANDIDATES), 0.3)
+    maps = other | {"saliency_map": 0.3, study_plan.PRODUCT: 0.3, "Grad-CAM": 0.3, "edges × centre": 0.2}
+    lines = [
+        _line(
+            network, number, maps | {"Grad-CAM++": 0.3 + sign * (0.1 if network != "C" else (-1) ** number)}
+        )
+        for network, sign in (("A", -1), ("B", 1), ("C", 1))
+        for number in range(40)
+    ]
+    (tmp_path / "study.jsonl").write_text("\n".join(lines))
+    reference.accept(tmp_path, tmp_path / "reference")
+    text = " ".join(page(tmp_path / "reference").split())
+    assert "Against edges × centre: better on A, B and C." in text
+    assert "Against Grad-CAM++: better on A, not shown to differ on C, worse on B." in text

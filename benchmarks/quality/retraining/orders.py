@@ -1,0 +1,145 @@
+"""Scores of the retraining over the seeds, and how far their order is the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from fastcam_export.evaluate.measures.agreement import rank_correlation
+
+from . import protocol
+from .cells import MODES
+from .paper_figures import COLUMNS, PAPER_D, paper_sum, sign
+from .scores import difference_score, information_score
+
+ORDERS = 10_000
+"""How many random orders the order of the paper is compared with."""
+FEWEST = 4
+"""Rows below which an order means nothing."""
+
+Line = Mapping[str, Any]
+Accuracy = Mapping[tuple[str, str, float], float]
+"""By method, mode and place."""
+Scored = Mapping[str, Sequence[float]]
+"""By method, the score of each seed."""
+
+
+@dataclass(frozen=True)
+class LayerScores:
+    """The experiment `layer`, over the layers that are complete."""
+
+    seeds: Mapping[int, Accuracy]
+    complete: Sequence[int]
+    differences: Scored
+    """D."""
+    information: Scored
+    """I."""
+    per_layer: Scored
+    """I of each seed and layer."""
+
+    @property
+    def printed(self) -> Mapping[str, float]:
+        """The paper's D."""
+        return PAPER_D
+
+
+@dataclass(frozen=True)
+class InputScores:
+    """The experiment `input`: sums of KAR minus ROAR, over the columns that every map has."""
+
+    seeds: Mapping[int, Accuracy]
+    columns: Sequence[tuple[str, float]]
+    """Mode and share of every column that was begun."""
+    compared: Sequence[tuple[str, float]]
+    """Those that every map has."""
+    sums: Scored
+    printed: Mapping[str, float]
+    """The paper's sums over the same columns, of the maps that it has."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the order of some scores is the paper's."""
+
+    rows: int
+    correlation: float
+    chance: float
+    """The share of random orders that agree as well."""
+
+
+def by_seed(lines: Sequence[Line], experiment: str) -> dict[int, Accuracy]:
+    """The accuracies of the first seed, and of every other that has all of its cells."""
+    found: dict[int, dict[tuple[str, str, float], float]] = {}
+    for line in lines:
+        if line["experiment"] == experiment:
+            of_seed = found.setdefault(line["seed"], {})
+            of_seed[line["method"], line["mode"], line["at"]] = line["accuracy"]
+    if not found:
+        return {}
+    first = found[min(found)]
+    return {seed: cells for seed, cells in sorted(found.items()) if first.keys() <= cells.keys()}
+
+
+def layer_scores(lines: Sequence[Line]) -> LayerScores:
+    """D and I against the random map."""
+    found = by_seed(lines, "layer")
+    methods = (*protocol.LAYER_METHODS, protocol.RANDOM)
+    first = next(iter(found.values()), {})
+    complete = [k for k in range(1, 6) if all((m, mode, k) in first for m in methods for mode in MODES)]
+    differences: dict[str, list[float]] = {}
+    information: dict[str, list[float]] = {}
+    per_layer: dict[str, list[float]] = {}
+    for method in protocol.LAYER_METHODS if complete else ():
+        for cells in found.values():
+            given = [
+                [cells[m, mode, k] for k in complete] for m in (method, protocol.RANDOM) for mode in MODES
+            ]
+            differences.setdefault(method, []).append(difference_score(*given))
+            information.setdefault(method, []).append(information_score(*given))
+            single = [information_score([k], [r], [a], [b]) for k, r, a, b in zip(*given, strict=True)]
+            per_layer.setdefault(method, []).extend(single)
+    return LayerScores(found, complete, differences, information, per_layer)
+
+
+def input_scores(lines: Sequence[Line]) -> InputScores:
+    """The sums, as far as the cells were run."""
+    found = {seed: _with_random_roar(cells) for seed, cells in by_seed(lines, "input").items()}
+    first = next(iter(found.values()), {})
+    methods = dict.fromkeys(method for method, _, _ in first)
+    columns = [column for column in COLUMNS if any((method, *column) in first for method in methods)]
+    compared = [column for column in columns if all((method, *column) in first for method in methods)]
+    sums = {
+        method: [
+            sum(sign(mode) * 100 * cells[method, mode, at] for mode, at in compared)
+            for cells in found.values()
+        ]
+        for method in methods
+    }
+    printed = {method: one for method in methods if (one := paper_sum(method, compared)) is not None}
+    return InputScores(found, columns, compared, sums, printed)
+
+
+def agreement(scores: Scored, papers: Mapping[str, float]) -> Agreement | None:
+    """With the order of the means; None if there are too few rows."""
+    names = [name for name in scores if name in papers]
+    if len(names) < FEWEST:
+        return None
+    ours = np.array([fmean(scores[name]) for name in names])
+    theirs = np.array([papers[name] for name in names])
+    found = rank_correlation(ours, theirs)
+    random = np.random.default_rng(0)
+    as_good = sum(rank_correlation(random.permutation(ours), theirs) >= found for _ in range(ORDERS))
+    return Agreement(len(names), found, as_good / ORDERS)
+
+
+def _with_random_roar(cells: Accuracy) -> Accuracy:
+    """With ROAR of random pixels, which is KAR of the rest."""
+    rest = {
+        (protocol.RANDOM, "ROAR", round(1 - at, 2)): accuracy
+        for (method, mode, at), accuracy in cells.items()
+        if (method, mode) == (protocol.RANDOM, "KAR")
+    }
+    return rest | dict(cells)
