@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
-from .study_plan import LITE0, MOBILENET, RESNET
+from ..inputs.preprocessing import CAFFE, IMAGENETTE
+from .study_plan import LITE0, MOBILENET, RESNET, RESNET50
 
 
 @dataclass(frozen=True)
@@ -22,15 +24,19 @@ class Evaluated:
 
 
 _LITE0, _MOBILENET = "models/efficientnet-lite0.onnx", "mobilenet_v2.onnx --preprocess imagenet"
+_RESNET50 = f"resnet50.onnx --preprocess '{json.dumps(CAFFE)}'"
+_SMALL = f"small-resnet.onnx --preprocess '{json.dumps(IMAGENETTE)}'"
 _IMAGENET = "50 photos of imagenet200.zip"
 PICTURES = (
     Evaluated("lite0-imagenet.json", LITE0, _IMAGENET, f"{_LITE0} imagenet200 --count 50 --video cars.mp4"),
     Evaluated("mobilenet-imagenet.json", MOBILENET, _IMAGENET,
               f"{_MOBILENET} imagenet200 --count 50 --video cars.mp4"),
+    Evaluated("resnet50-imagenet.json", RESNET50, "30 photos of imagenet200.zip",
+              f"{_RESNET50} imagenet200 --count 30"),
     Evaluated("resnet-imagenette.json", RESNET, "50 validation photos of imagenette64.zip",
-              "small-resnet-fastcam.onnx imagenette64/val --count 50"),
+              f"{_SMALL} 'imagenette64/val/*/*.jpg' --count 50"),
 )  # fmt: skip
-"""What the network needs, sanity checks, and flicker."""
+"""What the network needs, sanity checks, flicker. The study leaves both ResNets in its folder."""
 PLUSPLUS = Evaluated("lite0-gradcampp.json", f"{LITE0} with Grad-CAM++", _IMAGENET,
                      f"{_LITE0} imagenet200 --count 50 --cam gradcam++")  # fmt: skip
 """The sanity checks of the paper's class map."""
@@ -38,8 +44,8 @@ OBJECTS = tuple(
     Evaluated(f"{short}-{data}.json", network, pictures, f"{command} {options}")
     for data, pictures, options in (
         ("coco", "80 photos of coco80.zip", "coco80/photos --boxes coco80/instances.json --no-sanity"),
-        ("pets", "185 photos of pets185.zip",
-         "pets185/original --boxes pets185/annotations/trimaps --no-sanity"),
+        ("pets", "60 photos of pets185.zip",
+         "pets185/original --boxes pets185/annotations/trimaps --count 60 --no-sanity"),
     )
     for short, network, command in (("lite0", LITE0, _LITE0), ("mobilenet", MOBILENET, _MOBILENET))
 )  # fmt: skip

@@ -16,6 +16,7 @@ from torch import nn
 
 from ..inputs.keras_resnet50 import fetch, keras_resnet50
 from ..inputs.modules import LAST, module
+from ..inputs.preprocessing import CAFFE, IMAGENETTE
 from ..paths import SHARED
 from .our_maps import OurMaps
 from .peer_maps import PeerMaps
@@ -27,16 +28,6 @@ from .study_plan import LITE0, MOBILENET, NAMES, RESNET, RESNET50
 DATA = SHARED / "data"
 MODELS = SHARED / "models"
 IMAGENET200 = "imagenet200.zip"
-IMAGENETTE = {
-    "order": "RGB",
-    "mean": [255 * x for x in imagenette.MEAN],
-    "std": [255 * x for x in imagenette.STD],
-}
-"""How the small ResNets take their pictures."""
-
-
-CAFFE = {"order": "BGR", "mean": [103.939, 116.779, 123.68], "std": [1, 1, 1]}
-"""How Caffe's networks take their pictures, and Keras's ResNet-50."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ import torch
 from fastcam_export.method.weights import PRIOR
 from fastcam_runtime.image import Image
 
+from ..inputs.preprocessing import CAFFE, IMAGENETTE_MEAN, IMAGENETTE_STD
 from ..paths import RESULTS
 from . import reference
 from .retraining import imagenette, protocol
@@ -34,7 +35,7 @@ from .retraining.imagenette import normalised, read_photos
 from .retraining.small_resnet import small_resnet
 from .retraining.training import train
 from .scoring import areas, predicted
-from .studied import CAFFE, DATA, MODELS, PlainNetwork, resnet_on_imagenette
+from .studied import DATA, MODELS, PlainNetwork, resnet_on_imagenette
 from .study import pictures
 from .tables.candidate_tables import DEFAULT_WEIGHTS
 
@@ -51,7 +52,7 @@ def interpolated_prior(scales: int) -> list[float]:
 def trained(scales: int, data: Path) -> torch.nn.Module:
     """The small ResNet with another number of scales, trained on whole photos."""
     photos = read_photos(data / imagenette.ARCHIVE.name, "train", protocol.TRAIN_STRIDE)
-    tensors = normalised(photos, imagenette.MEAN, imagenette.STD)
+    tensors = normalised(photos, IMAGENETTE_MEAN, IMAGENETTE_STD)
     torch.manual_seed(0)
     network = small_resnet(imagenette.CLASSES, WIDTHS[scales])
     train(network, lambda chosen: tensors[chosen], photos.labels,

@@ -17,8 +17,6 @@ from ...paths import SHARED
 
 ARCHIVE = SHARED / "data" / "imagenette64.zip"
 CLASSES = 10
-MEAN, STD = (0.4593, 0.4555, 0.4284), (0.2743, 0.271, 0.2943)
-"""Mean and deviation of the training photos, RGB, 0…1."""
 
 
 @dataclass(frozen=True)
