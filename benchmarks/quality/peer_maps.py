@@ -12,7 +12,7 @@ from fastcam_export.evaluate.controls import Map
 from numpy.typing import NDArray
 from torch import nn
 
-from ..inputs.modules import import_torchvision, with_plain_relus
+from ..inputs.modules import import_torchvision
 from . import study_plan
 
 
@@ -36,7 +36,7 @@ class PeerMaps:
             self._cams[name] = getattr(package, name)(network, [layers(network)[-1]])
         network = make()
         self._two_scales = package.LayerCAM(network, list(layers(network)))
-        self._network = with_plain_relus(make())
+        self._network = make()
         self._last: list[torch.Tensor] = []
         last = layers(self._network)[-1]
         last.register_forward_hook(lambda _module, _inputs, output: self._last.append(output))
@@ -69,13 +69,17 @@ class PeerMaps:
             "Integrated Gradients": lambda x: attr.IntegratedGradients(self._network).attribute(
                 x, target=target, n_steps=study_plan.IG_STEPS, internal_batch_size=5
             ),
-            "Guided Backprop": lambda x: attr.GuidedBackprop(self._network).attribute(x, target=target),
         }  # fmt: skip
         found = {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # captum's, about its own hooks
-            for name, call in calls.items():
-                values = call(picture.clone().requires_grad_())
-                found[name] = values.detach().abs().sum(1)[0].numpy()
-                self._last.clear()
+        for name, call in calls.items():
+            found[name] = attributed(call, picture)
+            self._last.clear()
         return found
+
+
+def attributed(call: Callable[[torch.Tensor], torch.Tensor], picture: torch.Tensor) -> Map:
+    """The sum of an attribution's absolute values over the colours."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # captum's, about its own hooks
+        values = call(picture.clone().requires_grad_())
+    return np.asarray(values.detach().abs().sum(1)[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,23 +95,20 @@ def studied_networks(
     ]
 
 
+def torch_module(network: PlainNetwork, resnet: Path | None) -> nn.Module:
+    """The network's weights as a new torch module, in evaluation mode."""
+    if network.name == RESNET50:
+        return keras_resnet50(fetch())
+    if network.name == RESNET:
+        assert resnet is not None
+        return _trained(resnet)
+    made: nn.Module = module({LITE0: "efficientnet_lite0", MOBILENET: "mobilenet_v2"}[network.name])
+    return made
+
+
 def _peers(network: PlainNetwork, resnet: Path | None) -> PeerMaps:
     """Other packages' maps, of the torch module with the same weights."""
-
-    def lite0_layers(network: nn.Module) -> Sequence[nn.Module]:
-        return network.blocks[11].expand, LAST["efficientnet_lite0"](network)
-
-    def mobilenet_layers(network: nn.Module) -> Sequence[nn.Module]:
-        return network.features[14].conv[0], LAST["mobilenet_v2"](network)
-
-    if network.name == LITE0:
-        return PeerMaps(lambda: module("efficientnet_lite0"), lite0_layers)
-    if network.name == MOBILENET:
-        return PeerMaps(lambda: module("mobilenet_v2"), mobilenet_layers)
-    if network.name == RESNET50:
-        return PeerMaps(lambda: keras_resnet50(fetch()), lambda n: (n.layer3, n.layer4))
-    assert resnet is not None
-    return PeerMaps(lambda: _trained(resnet), lambda n: (n[3], n[4]))
+    return PeerMaps(lambda: torch_module(network, resnet), _DEEPEST[network.name])
 
 
 def _written(network: nn.Module, size: int, path: Path) -> Path:
@@ -124,3 +121,12 @@ def _trained(weights: Path) -> nn.Module:
     network = small_resnet(imagenette.CLASSES)
     network.load_state_dict(torch.load(weights, weights_only=True))
     return network.eval()
+
+
+_DEEPEST: dict[str, Callable[[Any], Sequence[nn.Module]]] = {
+    LITE0: lambda m: (m.blocks[11].expand, LAST["efficientnet_lite0"](m)),
+    MOBILENET: lambda m: (m.features[14].conv[0], LAST["mobilenet_v2"](m)),
+    RESNET50: lambda m: (m.layer3, m.layer4),
+    RESNET: lambda m: (m[3], m[4]),
+}
+"""The modules whose outputs are the two deepest scales."""

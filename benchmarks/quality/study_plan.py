@@ -15,8 +15,8 @@ Imagenette's validation photos in a fixed random order.
 
 Maps: every statistic, weighting and normalisation of ours, Grad-CAM and Grad-CAM++ (those of the package
 `grad-cam` are the same to rounding, see `benchmarks.gradcam_agreement`), their products with the map;
-LayerCAM, EigenCAM and XGrad-CAM of `grad-cam`; LaFAM (the mean of the last layer); Saliency, SmoothGrad²,
-Integrated Gradients and Guided Backprop of `captum`, as the sum of absolute values over the colours; five
+LayerCAM, EigenCAM and XGrad-CAM of `grad-cam`; LaFAM (the mean of the last layer); Saliency, SmoothGrad²
+and Integrated Gradients of `captum`, as the sum of absolute values over the colours; five
 controls.
 
 Candidates for a better class map, against the product map × Grad-CAM: map × √CAM, the mean of the ranks,
@@ -25,13 +25,13 @@ without a class, against `saliency_map`: the geometric mean of the scales, the f
 candidate is selected on the even pictures and confirmed on the odd ones. It is adopted if its interval
 excludes zero on at least two networks and it is worse on none.
 
-The whole study was run again after two mistakes of the first run were found: *blobs* were strongest at the
+Two mistakes of the first run were mended, and these maps measured again: *blobs* were strongest at the
 borders, and captum's Guided Backprop did not find the ReLU6 of the mobile networks and gave the plain
 gradient. Nothing else was changed.
 
-Beside the study, added after its first run, on the same networks and pictures: ReciproCAM of
-`openvino_xai`, and the map of the network with all weights shuffled (the sanity check's last step), scored by
-the trained one.
+Beside the study, added after its first run, on the same networks and pictures: captum's Guided Backprop,
+ReciproCAM of `openvino_xai`, and the map of the network with all weights shuffled (the sanity check's last
+step), scored by the trained one.
 
 Analysis: means, and 95 % percentile bootstrap intervals of the paired difference to `saliency_map`; for the
 candidates of the difference to what they would replace.
@@ -65,7 +65,7 @@ OURS: dict[str, dict[str, str]] = {
 CAMS = {"Grad-CAM": "gradcam", "Grad-CAM++": "gradcam++"}
 CLASS_CANDIDATES = ("map × √Grad-CAM", "rank average", "geometric × Grad-CAM", "map × LayerCAM of two")
 MAP_CANDIDATES = ("geometric mean", "first scale blurred")
-RECIPROCAM, UNTRAINED = "ReciproCAM", "saliency_map, untrained"
+GUIDED, RECIPROCAM, UNTRAINED = "Guided Backprop", "ReciproCAM", "saliency_map, untrained"
 """Maps that are measured beside the study."""
 SMOOTHGRAD_SAMPLES, SMOOTHGRAD_NOISE, IG_STEPS = 15, 0.15, 20
 FIRST_SCALE_BLUR = 2.0

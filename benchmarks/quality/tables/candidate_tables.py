@@ -74,7 +74,7 @@ def weight_section(results: Sequence[Mapping[str, Any]] | None) -> str:
         f"the table above. {_verdict(selected, DEFAULT_WEIGHTS, halves[selected])} No file with real weights "
         "of three or six scales was found: the small ResNets were trained for this, on Imagenette at 64×64."
     )
-    made = "Made by `python -m benchmarks.quality.weight_candidates`."
+    made = "Made by `python -m benchmarks.quality.beside.weight_candidates`."
     head = ["weights", *(f"{one['network']} ({one['scales']})" for one in results)]
     return f"### Weights for three, four and six scales\n\n{made}\n\n{text}\n\n{markdown_table(head, rows)}"
 
@@ -104,7 +104,7 @@ def first_scale_section(results: Mapping[str, Any] | None) -> str:
         "scales are combined. A candidate is adopted only if it flickers less than `saliency_map` with the "
         f"default smoothing of videos, 0.7 of the whole map, and resembles the plain map more. {verdict}"
     )
-    made = "Made by `python -m benchmarks.quality.first_scale`."
+    made = "Made by `python -m benchmarks.quality.beside.first_scale`."
     head = ["EfficientNet-Lite0", "flicker", "likeness", "flicker, whole map smoothed", "likeness"]
     return f"### The first scale and flicker\n\n{made}\n\n{text}\n\n{markdown_table(head, rows)}"
 

@@ -12,7 +12,10 @@ from .paired import gap, interval, plain
 from .verdicts import BETTER, listed, verdict
 
 COMMAND = "python -m benchmarks.quality.study --resnet base-0.pt"
-OLD_BLOBS = "*Blobs* were measured again after the first run, because they had been strongest at the borders."
+AGAIN = (
+    "Two rows were measured again after the first run: *blobs* had been strongest at the borders, and Guided "
+    "Backprop had not found the ReLU6 of the mobile networks."
+)
 CONTROLS = ("edges × centre", "Sobel", "centre", "blobs", "random")
 
 
@@ -32,12 +35,11 @@ def study_section(scores: Scores) -> str:
     intro = paragraph(
         f"Insertion minus deletion (higher is better), mean over the pictures ({counts}); in brackets the "
         "95 % interval of the paired difference to `saliency_map`. An interval that includes 0 shows no "
-        "difference. Class maps are those of the predicted class. Guided Backprop is the plain gradient on "
-        "the mobile networks, because captum does not hook ReLU6."
+        "difference. Class maps are those of the predicted class."
     )
     made = paragraph(
-        f"Made by `{COMMAND}`, and for two rows by `benchmarks.quality.reciprocam` and `….untrained`; the "
-        "retraining below leaves `base-0.pt` in its cache."
+        f"Made by `{COMMAND}`, and for three rows by `benchmarks.quality.beside.guided_backprop`, "
+        "`….reciprocam` and `….untrained`; the retraining below leaves `base-0.pt` in its cache."
     )
     table = markdown_table(["map", *scores], rows)
     return "\n\n".join(["## What the network needs", made, intro, _against_controls(scores), table, images])
@@ -58,7 +60,7 @@ def _against_controls(scores: Scores) -> str:
         said.insert(0, f"`saliency_map` is better than every control on {listed(good)}.")
     return paragraph(
         f"{' '.join(said)} So measure networks of other kinds, sizes or data yourself. The figures do not "
-        f"say that a map shows all that the network needs, or why it decides so. {OLD_BLOBS}"
+        f"say that a map shows all that the network needs, or why it decides so. {AGAIN}"
     )
 
 

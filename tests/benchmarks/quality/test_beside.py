@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from fastcam_export.method.weights import PRIOR
 
-from benchmarks.quality.beside import save
-from benchmarks.quality.weight_candidates import interpolated_prior
+from benchmarks.quality.beside.running import save
+from benchmarks.quality.beside.weight_candidates import interpolated_prior
 
 
 def test_networks_that_were_measured_before_stay(tmp_path: Path) -> None:

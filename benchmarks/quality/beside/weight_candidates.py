@@ -1,6 +1,6 @@
 """Weights for networks without five scales. The plan was written before the run.
 
-    python -m benchmarks.quality.weight_candidates
+    python -m benchmarks.quality.beside.weight_candidates
 
 The paper has weights for five scales only; the default elsewhere is `linear`. Against it: `equal`, and the
 paper's prior, interpolated to the number of scales.
@@ -27,17 +27,17 @@ import torch
 from fastcam_export.method.weights import PRIOR
 from fastcam_runtime.image import Image
 
-from ..inputs.preprocessing import CAFFE, IMAGENETTE_MEAN, IMAGENETTE_STD
-from ..paths import RESULTS
-from . import reference
-from .retraining import imagenette, protocol
-from .retraining.imagenette import normalised, read_photos
-from .retraining.small_resnet import small_resnet
-from .retraining.training import train
-from .scoring import areas, predicted
-from .studied import DATA, MODELS, PlainNetwork, resnet_on_imagenette
-from .study import pictures
-from .tables.candidate_tables import DEFAULT_WEIGHTS
+from ...inputs.preprocessing import CAFFE, IMAGENETTE_MEAN, IMAGENETTE_STD
+from ...paths import RESULTS
+from .. import reference
+from ..retraining import imagenette, protocol
+from ..retraining.imagenette import normalised, read_photos
+from ..retraining.small_resnet import small_resnet
+from ..retraining.training import train
+from ..scoring import areas, predicted
+from ..studied import DATA, MODELS, PlainNetwork, resnet_on_imagenette
+from ..study import pictures
+from ..tables.candidate_tables import DEFAULT_WEIGHTS
 
 WIDTHS = {3: (8, 16, 32), 6: (8, 16, 32, 64, 128, 128)}
 """The channels of each scale of the networks that are trained here, by their number of scales."""
@@ -86,7 +86,7 @@ def compare(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="benchmarks.quality.weight_candidates", description=__doc__.partition("\n")[0]
+        prog="benchmarks.quality.beside.weight_candidates", description=__doc__.partition("\n")[0]
     )
     squeezenet = MODELS / "squeezenet1_1-fp16.onnx"
     parser.add_argument("--squeezenet", type=Path, default=squeezenet, metavar="FILE")

@@ -1,6 +1,6 @@
 """What the map of an untrained network is worth, on the networks and pictures of the study; see `study_plan`.
 
-    python -m benchmarks.quality.untrained --resnet base-0.pt
+    python -m benchmarks.quality.beside.untrained --resnet base-0.pt
 
 All weights of a copy of the file are shuffled, as in the sanity checks of `fastcam evaluate`. Its map is
 scored with the probabilities of the trained network, which is what a map has to explain. An edge filter is
@@ -18,10 +18,10 @@ from fastcam_export.evaluate.controls import CONTROLS, EDGES, Map
 from fastcam_export.evaluate.measures.shuffling import load_whole, shuffled
 from fastcam_export.evaluate.subject import FedPicture, Subject
 
-from . import reference
-from .beside import arguments_of, save, scores_beside
-from .studied import PlainNetwork, plain_networks
-from .study_plan import UNTRAINED
+from .. import reference
+from ..studied import PlainNetwork, plain_networks
+from ..study_plan import UNTRAINED
+from .running import arguments_of, save, scores_beside
 
 
 def compare(network: PlainNetwork, data: Path, most: int, threads: int) -> dict[str, list[float]]:

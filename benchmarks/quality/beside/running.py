@@ -11,10 +11,10 @@ from statistics import fmean
 from fastcam_export.evaluate.controls import Map
 from fastcam_export.evaluate.subject import FedPicture, Subject
 
-from ..paths import RESULTS
-from .scoring import areas, predicted
-from .studied import DATA, PlainNetwork
-from .study import add_networks, pictures
+from ...paths import RESULTS
+from ..scoring import areas, predicted
+from ..studied import DATA, PlainNetwork
+from ..study import add_networks, pictures
 
 Others = Callable[[FedPicture, int], Mapping[str, Map]]
 """The maps to measure, by name, of a picture and the class that the network sees in it."""
@@ -39,7 +39,9 @@ def scores_beside(
 def arguments_of(name: str, text: str | None, arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options that every such measurement has, those of the study among them."""
     assert text is not None
-    parser = argparse.ArgumentParser(prog=f"benchmarks.quality.{name}", description=text.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog=f"benchmarks.quality.beside.{name}", description=text.partition("\n")[0]
+    )
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with the archives")
     parser.add_argument("--folder", type=Path, default=RESULTS / "quality", help="for the results")
     add_networks(parser)

@@ -1,6 +1,6 @@
 """Whether the first scale should be smoothed on its own, because it carries most of the flicker.
 
-    python -m benchmarks.quality.first_scale --video cars.mp4
+    python -m benchmarks.quality.beside.first_scale --video cars.mp4
 
 Two ways: its map blurred as in `study_plan`, or smoothed over time as `fastcam run` does with the whole map
 of a video. Measured: the change per frame of each scale's map, of `saliency_map` and of both candidates, and
@@ -30,11 +30,11 @@ from fastcam_runtime.contract import MAP, SCALE_PREFIX
 from fastcam_runtime.draw.smoothing import DEFAULT, Smoother
 from fastcam_runtime.image import Image
 
-from ..paths import RESULTS
-from . import reference, study_plan
-from .our_maps import weighted_mean
-from .studied import DATA
-from .tables.candidate_tables import BLURRED, SMOOTHED
+from ...paths import RESULTS
+from .. import reference, study_plan
+from ..our_maps import weighted_mean
+from ..studied import DATA
+from ..tables.candidate_tables import BLURRED, SMOOTHED
 
 
 def first_scale_flicker(video: Path, threads: int) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _without_frames(one: Flicker) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="benchmarks.quality.first_scale", description=__doc__.partition("\n")[0]
+        prog="benchmarks.quality.beside.first_scale", description=__doc__.partition("\n")[0]
     )
     parser.add_argument("--video", type=Path, default=DATA.parent / "video" / "cars.mp4")
     parser.add_argument("--folder", type=Path, default=RESULTS / "quality", help="for the results")

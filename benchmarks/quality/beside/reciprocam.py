@@ -1,6 +1,6 @@
 """ReciproCAM of openvino_xai on the networks and pictures of the study; see `study_plan`.
 
-    python -m benchmarks.quality.reciprocam --resnet base-0.pt
+    python -m benchmarks.quality.beside.reciprocam --resnet base-0.pt
 
 It stands beside the study because openvino_xai needs an environment of its own; the first start makes it.
 The scores of `saliency_map` are measured again, so that differences are taken within one run.
@@ -22,13 +22,13 @@ from fastcam_export.evaluate.measures.baselines import Tensor
 from fastcam_export.evaluate.subject import FedPicture
 from fastcam_runtime.errors import FastcamError
 
-from ..compared.openvino_peer import Unavailable, make_environment
-from . import reference
-from .beside import arguments_of, save, scores_beside
-from .studied import PlainNetwork, plain_networks
-from .study_plan import RECIPROCAM
+from ...compared.openvino_peer import Unavailable, make_environment
+from .. import reference
+from ..studied import PlainNetwork, plain_networks
+from ..study_plan import RECIPROCAM
+from .running import arguments_of, save, scores_beside
 
-_WORKER = Path(__file__).parents[1] / "compared" / "reciprocam_worker.py"
+_WORKER = Path(__file__).parents[2] / "compared" / "reciprocam_worker.py"
 
 
 class ReciproCam:

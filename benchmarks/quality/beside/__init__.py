@@ -1,0 +1,1 @@
+"""What stands beside the study: on its networks and pictures, but in runs of their own."""
