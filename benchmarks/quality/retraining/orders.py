@@ -21,8 +21,11 @@ FEWEST = 4
 """Rows below which an order means nothing."""
 
 Line = Mapping[str, Any]
-Accuracy = Mapping[tuple[str, str, float], float]
-"""By method, mode and place."""
+Column = tuple[str, float]
+"""Mode and place."""
+Measured = tuple[str, str, float]
+"""Method, mode and place."""
+Accuracy = Mapping[Measured, float]
 Scored = Mapping[str, Sequence[float]]
 """By method, the score of each seed."""
 
@@ -48,14 +51,17 @@ class LayerScores:
 
 @dataclass(frozen=True)
 class InputScores:
-    """The experiment `input`: sums of KAR minus ROAR, over the columns that every map has."""
+    """The experiment `input`. A seed counts in a column where it has all maps, SmoothGrad² apart."""
 
-    seeds: Mapping[int, Accuracy]
-    columns: Sequence[tuple[str, float]]
-    """Mode and share of every column that was begun."""
-    compared: Sequence[tuple[str, float]]
-    """Those that every map has."""
+    seeds: Mapping[Column, Sequence[int]]
+    """Those that count, by column; the columns that were begun."""
+    means: Accuracy
+    """Over these seeds."""
+    compared: Sequence[Column]
+    """The columns that every map has, SmoothGrad² apart."""
     sums: Scored
+    """KAR minus ROAR over these columns, in points: of each seed if all of them count everywhere, else of the
+    means. Not of SmoothGrad² while it lacks columns."""
     printed: Mapping[str, float]
     """The paper's sums over the same columns, of the maps that it has."""
 
@@ -70,24 +76,12 @@ class Agreement:
     """The share of random orders that agree as well."""
 
 
-def by_seed(lines: Sequence[Line], experiment: str) -> dict[int, Accuracy]:
-    """The accuracies of the first seed, and of every other that has all of its cells."""
-    found: dict[int, dict[tuple[str, str, float], float]] = {}
-    for line in lines:
-        if line["experiment"] == experiment:
-            of_seed = found.setdefault(line["seed"], {})
-            of_seed[line["method"], line["mode"], line["at"]] = line["accuracy"]
-    if not found:
-        return {}
-    first = found[min(found)]
-    return {seed: cells for seed, cells in sorted(found.items()) if first.keys() <= cells.keys()}
-
-
 def layer_scores(lines: Sequence[Line]) -> LayerScores:
-    """D and I against the random map."""
-    found = by_seed(lines, "layer")
+    """D and I against the random map, of the first seed and of every other that has all of its cells."""
+    every = _every_seed(lines, "layer")
+    first = every[min(every)] if every else {}
+    found = {seed: cells for seed, cells in every.items() if first.keys() <= cells.keys()}
     methods = (*protocol.LAYER_METHODS, protocol.RANDOM)
-    first = next(iter(found.values()), {})
     complete = [k for k in range(1, 6) if all((m, mode, k) in first for m in methods for mode in MODES)]
     differences: dict[str, list[float]] = {}
     information: dict[str, list[float]] = {}
@@ -106,20 +100,34 @@ def layer_scores(lines: Sequence[Line]) -> LayerScores:
 
 def input_scores(lines: Sequence[Line]) -> InputScores:
     """The sums, as far as the cells were run."""
-    found = {seed: _with_random_roar(cells) for seed, cells in by_seed(lines, "input").items()}
-    first = next(iter(found.values()), {})
+    found = {seed: _with_random_roar(cells) for seed, cells in _every_seed(lines, "input").items()}
+    first = found[min(found)] if found else {}
     methods = dict.fromkeys(method for method, _, _ in first)
-    columns = [column for column in COLUMNS if any((method, *column) in first for method in methods)]
-    compared = [column for column in columns if all((method, *column) in first for method in methods)]
-    sums = {
-        method: [
-            sum(sign(mode) * 100 * cells[method, mode, at] for mode, at in compared)
-            for cells in found.values()
-        ]
-        for method in methods
-    }
-    printed = {method: one for method in methods if (one := paper_sum(method, compared)) is not None}
-    return InputScores(found, columns, compared, sums, printed)
+    cheap = [method for method in methods if method != protocol.SMOOTHGRAD]
+    seeds: dict[Column, list[int]] = {}
+    means: dict[Measured, float] = {}
+    for mode, at in COLUMNS:
+        begun = [method for method in methods if (method, mode, at) in first]
+        if not begun:
+            continue
+        needed = [(method, mode, at) for method in begun if method in cheap]
+        seeds[mode, at] = [seed for seed, cells in found.items() if all(key in cells for key in needed)]
+        for method in begun:
+            key = (method, mode, at)
+            means[key] = fmean(found[seed][key] for seed in seeds[mode, at] if key in found[seed])
+    compared = [(mode, at) for mode, at in seeds if all((m, mode, at) in means for m in cheap)]
+    whole = all(len(seeds[column]) == len(found) for column in compared)
+    sums = {}
+    for method in methods:
+        cells_of = [(sign(mode), (method, mode, at)) for mode, at in compared]
+        counted = [cells for cells in found.values() if all(key in cells for _, key in cells_of)]
+        if all(key in means for _, key in cells_of):
+            sums[method] = [
+                sum(factor * 100 * cells[key] for factor, key in cells_of)
+                for cells in (counted if whole else [means])
+            ]
+    printed = {method: one for method in sums if (one := paper_sum(method, compared)) is not None}
+    return InputScores(seeds, means, compared, sums, printed)
 
 
 def agreement(scores: Scored, papers: Mapping[str, float]) -> Agreement | None:
@@ -133,6 +141,15 @@ def agreement(scores: Scored, papers: Mapping[str, float]) -> Agreement | None:
     random = np.random.default_rng(0)
     as_good = sum(rank_correlation(random.permutation(ours), theirs) >= found for _ in range(ORDERS))
     return Agreement(len(names), found, as_good / ORDERS)
+
+
+def _every_seed(lines: Sequence[Line], experiment: str) -> dict[int, dict[Measured, float]]:
+    found: dict[int, dict[Measured, float]] = {}
+    for line in lines:
+        if line["experiment"] == experiment:
+            of_seed = found.setdefault(line["seed"], {})
+            of_seed[line["method"], line["mode"], line["at"]] = line["accuracy"]
+    return dict(sorted(found.items()))
 
 
 def _with_random_roar(cells: Accuracy) -> Accuracy:

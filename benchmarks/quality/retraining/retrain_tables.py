@@ -11,7 +11,7 @@ from fastcam_export.evaluate.measures.agreement import rank_correlation
 from ...tables.markdown import markdown_table, paragraph
 from . import protocol
 from .cells import MODES, planned
-from .orders import Accuracy, Line, Scored, agreement, input_scores, layer_scores
+from .orders import Accuracy, Column, InputScores, Line, Scored, agreement, input_scores, layer_scores
 from .paper_figures import PAPER_D
 from .scores import quartile_shares
 
@@ -31,7 +31,7 @@ def retrain_section(lines: Sequence[Line], earlier: Sequence[Line] = ()) -> str:
     head = paragraph(
         f"Imagenette at 64×64, a small ResNet of five scales trained from scratch in {protocol.EPOCHS} "
         f"epochs: {', '.join(f'{100 * one:.1f} %' for one in whole)} of the whole validation photos. "
-        f"Run: {len(lines)} of {every} cells, seed {_listed(seeds)}.{rest} "
+        f"Run: {len(lines)} of {every} cells, {_named(seeds)}.{rest} "
         f"One machine ran all cells. The standard error of one accuracy is about {ERROR} points."
     )
     parts = [f"## The paper's experiments, at a small size\n\nMade by `{COMMAND}`.\n\n{head}"]
@@ -48,9 +48,9 @@ def _earlier(lines: Sequence[Line], earlier: Sequence[Line]) -> str:
         np.array([of[name] for name in protocol.LAYER_METHODS])
         for of in (*({n: fmean(one[n]) for n in one} for one in (now, before)), PAPER_D)
     ]
-    seeds = _listed(sorted({line["seed"] for line in earlier}))
+    seeds = _named(sorted({line["seed"] for line in earlier}))
     text = paragraph(
-        f"Before, {len(earlier)} cells of seed {seeds} were run on two other machines. Their arithmetic "
+        f"Before, {len(earlier)} cells of {seeds} were run on two other machines. Their arithmetic "
         "differs in the last digits, so their networks differ as with another seed. The order of the "
         "statistics by D there has a rank correlation of "
         f"{_signed(rank_correlation(orders[1], orders[0]))} with the order above, and of "
@@ -82,7 +82,7 @@ def _layers(lines: Sequence[Line]) -> str:
     quartiles = [[name, *(f"{100 * x:.0f} %" for x in row)] for name, row in shares.items()]
     text = paragraph(
         f"Accuracy in percent with activations masked at one scale; layers {_listed(complete)} of five. "
-        f"{_means(found.seeds)}*Paper's D* is the mean of its three data sets over five layers of a "
+        f"{_means(list(found.seeds))}*Paper's D* is the mean of its three data sets over five layers of a "
         f"ResNet-50: only the order can be compared. {_agreement(differences, found.printed)}"
     )
     return "\n\n".join(
@@ -101,19 +101,21 @@ def _inputs(lines: Sequence[Line]) -> str:
     found = input_scores(lines)
     if not found.seeds:
         return ""
-    columns, compared, sums, printed = found.columns, found.compared, found.sums, found.printed
+    columns, compared, sums, printed = list(found.seeds), found.compared, found.sums, found.printed
     rows = []
-    for method in sorted(sums, key=lambda method: -fmean(sums[method])):
-        cells = [_percent(found.seeds, (method, *column)) for column in columns]
-        of_paper = _signed(printed[method], 1) if method in printed else ""
-        rows.append([method, *cells, _of_seeds(sums[method], 1), of_paper])
+    methods = dict.fromkeys(method for method, _, _ in found.means)
+    for method in sorted(methods, key=lambda method: -fmean(sums.get(method, [float("-inf")]))):
+        values = [found.means.get((method, mode, at)) for mode, at in columns]
+        cells = ["" if value is None else f"{100 * value:.1f}" for value in values]
+        total = _of_seeds(sums[method], 1) if method in sums else ""
+        rows.append([method, *cells, total, _signed(printed[method], 1) if method in printed else ""])
     head = ["map", *(_column(*column) for column in columns), "sum", "paper's sum"]
     text = paragraph(
         "Accuracy in percent of networks trained from scratch on masked photos. KAR keeps the most salient "
-        f"pixels (higher is better), ROAR removes them (lower is better). {_means(found.seeds)}*Sum*: KAR "
+        f"pixels (higher is better), ROAR removes them (lower is better). {_seeds_of(found)}*Sum*: KAR "
         f"minus ROAR, over the columns that every map has ({_which(compared, columns)}). *Paper's sum*: the "
         "same columns of its ResNet-50 on ImageNet, so only the order can be compared. "
-        f"{_agreement(sums, printed)} The standard error of a sum of {len(compared)} columns is about "
+        f"{_agreement(sums, printed)} The standard error of a sum over {len(compared)} columns is about "
         f"{ERROR * len(compared) ** 0.5:.1f} points, so rows next to each other are not told apart. Random "
         "pixels do well in KAR because scattered pixels show the whole photo; blobs are the fair control. "
         "What else differs from the paper: 64×64 pixels, a class map of 4×4, ten classes, objects in the "
@@ -131,9 +133,10 @@ def _agreement(scores: Scored, papers: Mapping[str, float]) -> str:
         f"Rank correlation with the paper's order ({found.rows} rows): {_signed(found.correlation)}; "
         f"{100 * found.chance:.0f} % of random orders agree as well."
     )
-    seeds = np.array(list(scores.values())).T
-    if len(seeds) > 1:
-        between = fmean(abs(one[0] - one[1]) for one in scores.values())
+    pairs = [one for one in scores.values() if len(one) > 1]
+    if pairs:
+        seeds = np.array(pairs).T
+        between = fmean(abs(one[0] - one[1]) for one in pairs)
         said += (
             f" The first two seeds differ by {between:.2g} on average, with a rank correlation of "
             f"{_signed(rank_correlation(seeds[0], seeds[1]))} between their orders."
@@ -157,15 +160,30 @@ def _signed(value: float, digits: int = 2) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
-def _means(found: Mapping[int, Accuracy]) -> str:
-    seeds = list(found)
-    return f"Means of the seeds {_listed(seeds)}; in brackets each seed. " if len(seeds) > 1 else "One seed. "
+def _means(seeds: Sequence[int]) -> str:
+    return f"Means of {_named(seeds)}; in brackets each seed. " if len(seeds) > 1 else "One seed. "
+
+
+def _seeds_of(found: InputScores) -> str:
+    """Which seeds are in which columns."""
+    groups: dict[tuple[int, ...], list[Column]] = {}
+    for column, seeds in found.seeds.items():
+        groups.setdefault(tuple(seeds), []).append(column)
+    if len(groups) == 1:
+        return _means(next(iter(groups)))
+    parts = (f"{_named(seeds)} in {_which(columns, [])}" for seeds, columns in groups.items())
+    return f"Means of {'; '.join(parts)}. "
 
 
 def _which(compared: Sequence[tuple[str, float]], columns: Sequence[tuple[str, float]]) -> str:
     if len(compared) == len(columns):
         return "all"
     return ", ".join(_column(*column) for column in compared)
+
+
+def _named(seeds: Sequence[int]) -> str:
+    """`seed 0` or `seeds 0 and 1`"""
+    return f"seed{'s' if len(seeds) > 1 else ''} {' and '.join(map(str, seeds))}"
 
 
 def _listed(numbers: Sequence[int]) -> str:
