@@ -21,11 +21,11 @@ FEWEST = 4
 """Rows below which an order means nothing."""
 
 Line = Mapping[str, Any]
-Column = tuple[str, float]
-"""Mode and place."""
-Measured = tuple[str, str, float]
-"""Method, mode and place."""
-Accuracy = Mapping[Measured, float]
+Masking = tuple[str, float]
+"""KAR or ROAR, and where: the scale, or the share of the pixels."""
+MethodMasking = tuple[str, str, float]
+"""The method, and how it masks."""
+Accuracy = Mapping[MethodMasking, float]
 Scored = Mapping[str, Sequence[float]]
 """By method, the score of each seed."""
 
@@ -53,11 +53,11 @@ class LayerScores:
 class InputScores:
     """The experiment `input`. A seed counts in a column where it has all maps, SmoothGrad² apart."""
 
-    seeds: Mapping[Column, Sequence[int]]
+    seeds: Mapping[Masking, Sequence[int]]
     """Those that count, by column; the columns that were begun."""
     means: Accuracy
     """Over these seeds."""
-    compared: Sequence[Column]
+    compared: Sequence[Masking]
     """The columns that every map has, SmoothGrad² apart."""
     sums: Scored
     """KAR minus ROAR over these columns, in points: of each seed if all of them count everywhere, else of the
@@ -104,8 +104,8 @@ def input_scores(lines: Sequence[Line]) -> InputScores:
     first = found[min(found)] if found else {}
     methods = dict.fromkeys(method for method, _, _ in first)
     cheap = [method for method in methods if method != protocol.SMOOTHGRAD]
-    seeds: dict[Column, list[int]] = {}
-    means: dict[Measured, float] = {}
+    seeds: dict[Masking, list[int]] = {}
+    means: dict[MethodMasking, float] = {}
     for mode, at in COLUMNS:
         begun = [method for method in methods if (method, mode, at) in first]
         if not begun:
@@ -143,8 +143,8 @@ def agreement(scores: Scored, papers: Mapping[str, float]) -> Agreement | None:
     return Agreement(len(names), found, as_good / ORDERS)
 
 
-def _every_seed(lines: Sequence[Line], experiment: str) -> dict[int, dict[Measured, float]]:
-    found: dict[int, dict[Measured, float]] = {}
+def _every_seed(lines: Sequence[Line], experiment: str) -> dict[int, dict[MethodMasking, float]]:
+    found: dict[int, dict[MethodMasking, float]] = {}
     for line in lines:
         if line["experiment"] == experiment:
             of_seed = found.setdefault(line["seed"], {})

@@ -11,7 +11,7 @@ from fastcam_export.evaluate.measures.agreement import rank_correlation
 from ...tables.markdown import markdown_table, paragraph
 from . import protocol
 from .cells import MODES, planned
-from .orders import Accuracy, Column, InputScores, Line, Scored, agreement, input_scores, layer_scores
+from .orders import Accuracy, InputScores, Line, Masking, Scored, agreement, input_scores, layer_scores
 from .paper_figures import PAPER_D
 from .scores import quartile_shares
 
@@ -166,7 +166,7 @@ def _means(seeds: Sequence[int]) -> str:
 
 def _seeds_of(found: InputScores) -> str:
     """Which seeds are in which columns."""
-    groups: dict[tuple[int, ...], list[Column]] = {}
+    groups: dict[tuple[int, ...], list[Masking]] = {}
     for column, seeds in found.seeds.items():
         groups.setdefault(tuple(seeds), []).append(column)
     if len(groups) == 1:
