@@ -2,108 +2,22 @@
 
 from __future__ import annotations
 
-import base64
 import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 from fastcam_runtime import Explainer
 from fastcam_runtime import overlay as draw_overlay
 from fastcam_runtime.web import server as server_module
 from fastcam_runtime.web.server import SiteServer
-from support.chromium import Chromium, Tab
+from support.chromium import Chromium
+from support.phone_page import ANSWER, DROP_BLUE, PATIENCE, again, click, explained, shown, text
 from support.sites import FAKE_CAMERA, GRANTED, wait_ready
 
 pytestmark = pytest.mark.browser
-
-ANSWER = "document.getElementById('picture').answer"
-PATIENCE = 180.0
-
-FRAME_AND_MAP = """(() => {
-  const { image, maps } = document.getElementById("picture").answer;
-  const canvas = new OffscreenCanvas(image.width, image.height), context = canvas.getContext("2d");
-  context.drawImage(image, 0, 0);
-  const text = (bytes) => {
-    let all = "";
-    for (const byte of bytes) all += String.fromCharCode(byte);
-    return btoa(all);
-  };
-  const [[name, map]] = Object.entries(maps);
-  return { width: image.width, height: image.height, name,
-    frame: text(context.getImageData(0, 0, image.width, image.height).data),
-    map: text(new Uint8Array(map.data.buffer, map.data.byteOffset, map.data.byteLength)) };
-})()"""
-
-PIXELS = """(() => {
-  const canvas = document.getElementById("picture");
-  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-  let all = "";
-  for (let i = 0; i < data.length; i += 4) all += String.fromCharCode(data[i], data[i + 1], data[i + 2]);
-  return { width: canvas.width, height: canvas.height, data: btoa(all) };
-})()"""
-
-DROP_BLUE = """(async () => {
-  const canvas = new OffscreenCanvas(300, 200), context = canvas.getContext("2d");
-  context.fillStyle = "rgb(0, 0, 255)";
-  context.fillRect(0, 0, 300, 200);
-  const transfer = new DataTransfer();
-  transfer.items.add(new File([await canvas.convertToBlob()], "blue.png", { type: "image/png" }));
-  document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true }));
-})()"""
-
-HIDDEN = """Object.defineProperty(document, "hidden", {{ get: () => {}, configurable: true }});
-document.dispatchEvent(new Event("visibilitychange"))"""
-
-KEEP_TRACKS = """{
-  globalThis.tracks = [];
-  const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
-  navigator.mediaDevices.getUserMedia = async (wish) => {
-    const stream = await ask(wish);
-    tracks.push(...stream.getTracks());
-    return stream;
-  };
-}"""
-
-STATES = "tracks.map((track) => track.readyState)"
-
-
-def click(tab: Tab, name: str) -> None:
-    tab.evaluate(f"document.querySelector({name!r}).click()")
-
-
-def text(tab: Tab, name: str) -> str:
-    return str(tab.evaluate(f"document.getElementById({name!r}).innerText"))
-
-
-def shown(tab: Tab) -> np.ndarray:
-    """The picture on the page, RGB."""
-    pixels = tab.evaluate(PIXELS)
-    data = np.frombuffer(base64.b64decode(pixels["data"]), np.uint8)
-    return data.reshape(pixels["height"], pixels["width"], 3).astype(int)
-
-
-def explained(tab: Tab) -> tuple[np.ndarray, str, np.ndarray]:
-    """The frame (BGR), the name of its map, and the map."""
-    found = tab.evaluate(FRAME_AND_MAP)
-    frame = np.frombuffer(base64.b64decode(found["frame"]), np.uint8)
-    frame = frame.reshape(found["height"], found["width"], 4)
-    kind = np.uint8 if found["name"] == "saliency_lovi" else np.float32
-    return (
-        cv2.cvtColor(frame, cv2.COLOR_RGBA2BGR),
-        found["name"],
-        np.frombuffer(base64.b64decode(found["map"]), kind),
-    )
-
-
-def again(tab: Tab, what: str) -> None:
-    """Do something that makes the page explain its picture again, and wait for the result."""
-    tab.evaluate(f"{ANSWER}.seen = true")
-    tab.evaluate(what)
-    tab.wait(f"!{ANSWER}.seen", PATIENCE)
 
 
 def test_camera_label_map_views_class_pause_and_offline(
@@ -224,57 +138,6 @@ def test_browser_without_simd_is_told_so(
     )
 
 
-@pytest.fixture
-def camera_tab(tiny_site: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]) -> Tab:
-    """The page with one of two cameras running; `tracks` has what it opened."""
-    tab = browse(f"{FAKE_CAMERA}=device-count=2", GRANTED).open(f"http://127.0.0.1:{serve(tiny_site).port}/")
-    wait_ready(tab)
-    tab.evaluate(KEEP_TRACKS)
-    click(tab, "#camera")
-    tab.wait(ANSWER, PATIENCE)
-    return tab
-
-
-def test_hidden_page_gives_the_camera_back_and_takes_it_again(camera_tab: Tab) -> None:
-    camera_tab.evaluate(HIDDEN.format("true"))
-    assert camera_tab.evaluate(STATES) == ["ended"]
-    again(camera_tab, HIDDEN.format("false"))
-    assert camera_tab.evaluate(STATES) == ["ended", "live"]
-
-
-def test_camera_goes_on_after_a_pause_in_which_the_page_was_hidden(camera_tab: Tab) -> None:
-    click(camera_tab, "#pause")
-    camera_tab.evaluate(HIDDEN.format("true"))
-    camera_tab.evaluate(HIDDEN.format("false"))
-    assert camera_tab.evaluate(STATES) == ["ended"]
-    again(camera_tab, "document.getElementById('pause').click()")
-    assert camera_tab.evaluate(STATES) == ["ended", "live"]
-
-
-def test_photo_is_shown_although_the_camera_runs(camera_tab: Tab) -> None:
-    camera_tab.evaluate(DROP_BLUE)
-    camera_tab.wait(f"{ANSWER}.image.width === 300", PATIENCE)
-    assert text(camera_tab, "label") == "blue"
-    assert camera_tab.evaluate(STATES) == ["ended"]
-    assert camera_tab.evaluate("document.querySelector('[data-figure=fps]') === null") is True
-    assert camera_tab.evaluate("document.getElementById('result').ariaLive") == "polite"
-
-
-def test_other_camera_goes_on_at_once(camera_tab: Tab) -> None:
-    camera_tab.wait("!document.getElementById('switch').hidden")
-    for count in (2, 3):
-        again(camera_tab, "document.getElementById('switch').click()")
-        camera_tab.wait(f"tracks.length === {count}", PATIENCE)
-        again(camera_tab, "0")
-        assert camera_tab.evaluate(STATES) == ["ended"] * (count - 1) + ["live"]
-
-
-def test_lost_camera_is_told(camera_tab: Tab) -> None:
-    camera_tab.evaluate("tracks[0].dispatchEvent(new Event('ended'))")
-    camera_tab.wait("!document.getElementById('error').hidden")
-    assert text(camera_tab, "error").startswith("The camera has stopped")
-
-
 @pytest.mark.slow
 def test_two_thousand_frames_do_not_grow_the_heap(
     tiny_site: Path, small_clip: Path, serve: Callable[[Path], SiteServer], browse: Callable[..., Chromium]
@@ -312,44 +175,6 @@ def test_measure_button_shows_a_report(
     report = text(tab, "reporttext")
     assert "tiny.onnx, wasm" in report
     assert "the median of 40 differences" in report
-
-
-SMALL_TARGETS = """[...document.querySelectorAll("button, input, [role=option]")]
-  .filter((e) => e.checkVisibility()).map((e) => [e.id || e.innerText, e.getBoundingClientRect()])
-  .filter(([, { width, height }]) => width < 44 || height < 44).map(([name]) => name)"""
-
-
-def test_fingers_keyboards_and_screen_readers_reach_everything(camera_tab: Tab) -> None:
-    tab = camera_tab
-    tab.evaluate("tracks[0].dispatchEvent(new Event('ended'))")  # no frames that keep the processor busy
-    assert tab.evaluate("document.activeElement.id") == "stage"  # the button that had the focus is hidden
-    tab.evaluate("document.getElementById('class').focus()")
-    tab.type("re")
-    for size in ((390, 844), (844, 390)):
-        tab.resize(*size, mobile=True)
-        assert tab.evaluate(SMALL_TARGETS) == []
-    assert tab.evaluate("[...document.querySelectorAll('#candidates li')].map((e) => e.innerText)") == [
-        "red",
-        "green",
-    ]
-    active = "document.getElementById(document.getElementById('class').getAttribute('aria-activedescendant'))"
-    assert tab.evaluate(f"{active}.innerText") == "red"
-    tab.press("ArrowDown", 40)
-    assert tab.evaluate(f"[{active}.innerText, {active}.ariaSelected]") == ["green", "true"]
-    tab.press("Escape", 27)
-    assert tab.evaluate("document.getElementById('class').ariaExpanded") == "false"
-    assert tab.evaluate("document.getElementById('class').value") == "re"
-    named = {
-        (node["role"]["value"], node.get("name", {}).get("value", ""))
-        for node in tab.call("Accessibility.getFullAXTree")["nodes"]
-        if not node["ignored"]
-    }
-    assert {
-        ("image", "The picture with its map"),
-        ("combobox", "Explain another class"),
-        ("group", "View"),
-    } <= named
-    assert ("button", "") not in named
 
 
 def test_missing_worker_is_told(
