@@ -46,8 +46,12 @@ def accept(results: Path, reference: Path = FIGURES) -> None:
 
 
 def study(reference: Path = FIGURES) -> Scores:
-    """The scores of the study, with the maps that were measured beside it; empty if none was accepted."""
-    found = _stored_study(reference)
+    """The scores of the study, with the maps that were measured beside it; empty if none was accepted.
+
+    The networks stand in the order of the plan.
+    """
+    stored = _stored_study(reference)
+    found = {name: stored[name] for name in sorted(stored, key=_place)}
     for name in BESIDE:
         for network, scores in (result(name, reference) or {}).items():
             if network in found:
@@ -66,6 +70,11 @@ def result(name: str, reference: Path = FIGURES) -> Any:
     """The content of a file of results; None if it was not accepted."""
     path = reference / name
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def _place(network: str) -> int:
+    """Where a network stands in the plan; one that is not there comes last."""
+    return study_plan.NAMES.index(network) if network in study_plan.NAMES else len(study_plan.NAMES)
 
 
 def _stored_study(reference: Path) -> dict[str, dict[str, list[float]]]:

@@ -25,12 +25,13 @@ def retrain_section(lines: Sequence[Line], earlier: Sequence[Line] = ()) -> str:
     if not lines:
         return ""
     seeds = sorted({line["seed"] for line in lines})
-    whole = [line["accuracy"] for line in lines if line["experiment"] == "whole"]
+    whole = {line["seed"]: line["accuracy"] for line in lines if line["experiment"] == "whole"}
+    bases = " and ".join(f"{100 * whole[seed]:.1f} % (seed {seed})" for seed in seeds if seed in whole)
     every = sum(1 for _ in planned())
     rest = " The command continues with the remaining cells." if len(lines) < every else ""
     head = paragraph(
         f"Imagenette at 64×64, a small ResNet of five scales trained from scratch in {protocol.EPOCHS} "
-        f"epochs: {', '.join(f'{100 * one:.1f} %' for one in whole)} of the whole validation photos. "
+        f"epochs{': the accuracy on whole validation photos is ' + bases if bases else ''}. "
         f"Run: {len(lines)} of {every} cells, {_named(seeds)}.{rest} "
         f"One machine ran all cells. The standard error of one accuracy is about {ERROR} points."
     )

@@ -25,11 +25,13 @@ def study_section(scores: Scores) -> str:
         return ""
     counts = ", ".join(f"{network} {len(maps['saliency_map'])}" for network, maps in scores.items())
     candidates = (*study_plan.CLASS_CANDIDATES, *study_plan.MAP_CANDIDATES, "LayerCAM of two")
-    listed = [name for name in next(iter(scores.values())) if name not in candidates]
-    listed.sort(key=lambda name: -sum(fmean(one[name]) for one in scores.values()))
+    names = [
+        name for name in dict.fromkeys(n for one in scores.values() for n in one) if name not in candidates
+    ]
+    names.sort(key=lambda name: -fmean(fmean(one[name]) for one in scores.values() if name in one))
     rows = []
-    for name in listed:
-        cells = [_cell(one[name], one["saliency_map"], name != "saliency_map") for one in scores.values()]
+    for name in names:
+        cells = [_cell(one.get(name), one["saliency_map"], name != "saliency_map") for one in scores.values()]
         rows.append([f"**{name}**" if name == "saliency_map" else name, *cells])
     images = "\n".join(f"![{network}](quality-{network.lower().replace(' ', '-')}.svg)" for network in scores)
     intro = paragraph(
@@ -64,6 +66,8 @@ def _against_controls(scores: Scores) -> str:
     )
 
 
-def _cell(values: Sequence[float], base: Sequence[float], compared: bool) -> str:
+def _cell(values: Sequence[float] | None, base: Sequence[float], compared: bool) -> str:
+    if values is None:
+        return ""
     mean = plain(fmean(values))
     return f"{mean} {interval(gap(values, base))}" if compared else mean

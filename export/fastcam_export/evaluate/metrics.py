@@ -21,7 +21,9 @@ METRICS = {
     ),
     "insertion_blur": Metric("insertion, blur", True, "mean probability while pixels appear, salient first"),
     "deletion_blur": Metric("deletion, blur", False, "mean probability while pixels vanish, salient first"),
-    "score_mean": Metric("ins − del, mean", True, "the same with the picture's mean colour"),
+    "score_mean": Metric(
+        "ins − del, mean", True, "insertion minus deletion, with the picture's mean colour as the baseline"
+    ),
     "insertion_mean": Metric("insertion, mean", True, "insertion with the picture's mean colour"),
     "deletion_mean": Metric("deletion, mean", False, "deletion with the picture's mean colour"),
     "drop": Metric(

@@ -118,6 +118,20 @@ def test_reciprocam_joins_the_study_and_other_networks_stay(tmp_path: Path) -> N
     assert row in page(tmp_path / "reference").splitlines()
 
 
+def test_networks_stand_in_the_plans_order_and_a_missing_map_leaves_a_gap(tmp_path: Path) -> None:
+    maps = dict.fromkeys((*study_plan.CLASS_CANDIDATES, *study_plan.MAP_CANDIDATES), 0.3)
+    maps |= {"saliency_map": 0.3, study_plan.PRODUCT: 0.3}
+    networks = (study_plan.RESNET, study_plan.LITE0)
+    lines = [_line(network, number, maps) for network in networks for number in range(4)]
+    (tmp_path / "study.jsonl").write_text("\n".join(lines))
+    scores = {study_plan.RESNET: {"ReciproCAM": [0.2] * 4, "saliency_map": [0.3] * 4}}
+    (tmp_path / reference.RECIPROCAM).write_text(json.dumps(scores))
+    reference.accept(tmp_path, tmp_path / "reference")
+    rows = page(tmp_path / "reference").splitlines()
+    assert f"| map | {study_plan.LITE0} | {study_plan.RESNET} |" in rows
+    assert "| ReciproCAM |  | 0.200 [−0.100, −0.100] |" in rows
+
+
 @pytest.mark.parametrize("file", reference.BESIDE)
 def test_maps_beside_the_study_were_measured_on_its_pictures(file: str) -> None:
     """Its run scores `saliency_map` again: the same pictures in the same order give the same scores."""
