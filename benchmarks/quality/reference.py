@@ -19,7 +19,7 @@ STUDY, RETRAIN = "study.json", "retrain.jsonl"
 RETRAIN_EARLIER = "retrain-earlier.jsonl"
 """Cells of a run on other machines."""
 WEIGHTS, FIRST_SCALE = "weights.json", "first-scale.json"
-BESIDE = GUIDED, RECIPROCAM, UNTRAINED = "guided-backprop.json", "reciprocam.json", "untrained.json"
+BESIDE = PACKAGES, RECIPROCAM, UNTRAINED = "packages.json", "reciprocam.json", "untrained.json"
 """Maps that were measured beside the study."""
 
 Scores = Mapping[str, Mapping[str, list[float]]]

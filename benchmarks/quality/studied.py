@@ -18,6 +18,7 @@ from ..inputs.keras_resnet50 import fetch, keras_resnet50
 from ..inputs.modules import LAST, module
 from ..inputs.preprocessing import CAFFE, IMAGENETTE
 from ..paths import SHARED
+from . import study_plan
 from .our_maps import OurMaps
 from .peer_maps import PeerMaps
 from .retraining import imagenette
@@ -41,6 +42,8 @@ class PlainNetwork:
     archive: str = IMAGENET200
     inside: str = ""
     """The folder in the archive."""
+    most: int = study_plan.PICTURES
+    """Pictures of the plan."""
 
     def subject(self, folder: Path, threads: int, **options: Any) -> Subject:
         """The network with `saliency_map`, in a file in `folder`; `options` are those of the export."""
@@ -73,7 +76,7 @@ def plain_networks(folder: Path, resnet: Path | None, names: Sequence[str] = NAM
         yield PlainNetwork(MOBILENET, MODELS / "mobilenet_v2.onnx")
     if RESNET50 in names:
         path = _written(keras_resnet50(fetch()), 224, folder / "resnet50.onnx")
-        yield PlainNetwork(RESNET50, path, CAFFE)
+        yield PlainNetwork(RESNET50, path, CAFFE, most=study_plan.RESNET50_PICTURES)
     if RESNET in names and resnet is not None:
         yield resnet_on_imagenette(RESNET, _trained(resnet), folder / "small-resnet.onnx")
 
@@ -109,6 +112,11 @@ def torch_module(network: PlainNetwork, resnet: Path | None) -> nn.Module:
 def _peers(network: PlainNetwork, resnet: Path | None) -> PeerMaps:
     """Other packages' maps, of the torch module with the same weights."""
     return PeerMaps(lambda: torch_module(network, resnet), _DEEPEST[network.name])
+
+
+def deepest(name: str, module: nn.Module) -> Sequence[nn.Module]:
+    """The parts of a studied network whose outputs are its two deepest scales, the deepest last."""
+    return _DEEPEST[name](module)
 
 
 def _written(network: nn.Module, size: int, path: Path) -> Path:

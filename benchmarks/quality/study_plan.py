@@ -13,10 +13,9 @@ Pictures: imagenet200.zip in a fixed random order, the first N of it that time a
 mobile networks; for ResNet-50, which takes ten times their time, the first 60; for the small ResNet
 Imagenette's validation photos in a fixed random order.
 
-Maps: every statistic, weighting and normalisation of ours, Grad-CAM and Grad-CAM++ (those of the package
-`grad-cam` are the same to rounding, see `benchmarks.gradcam_agreement`), their products with the map;
-LayerCAM, EigenCAM and XGrad-CAM of `grad-cam`; LaFAM (the mean of the last layer); Saliency, SmoothGrad²
-and Integrated Gradients of `captum`, as the sum of absolute values over the colours; five
+Maps: every statistic, weighting and normalisation of ours, our Grad-CAM and Grad-CAM++, their products with
+the map; LayerCAM, EigenCAM and XGrad-CAM of `grad-cam`; LaFAM (the mean of the last layer); Saliency,
+SmoothGrad² and Integrated Gradients of `captum`, as the sum of absolute values over the colours; five
 controls.
 
 Candidates for a better class map, against the product map × Grad-CAM: map × √CAM, the mean of the ranks,
@@ -29,9 +28,10 @@ Two mistakes of the first run were mended, and these maps measured again: *blobs
 borders, and captum's Guided Backprop did not find the ReLU6 of the mobile networks and gave the plain
 gradient. Nothing else was changed.
 
-Beside the study, added after its first run, on the same networks and pictures: captum's Guided Backprop,
-ReciproCAM of `openvino_xai`, and the map of the network with all weights shuffled (the sanity check's last
-step), scored by the trained one.
+Beside the study, added after its first run, on the same networks and pictures: captum's Guided Backprop;
+Grad-CAM and Grad-CAM++ of `grad-cam`, whose difference to ours is rounding and, for Grad-CAM++, the 1e-6 in
+its denominator; ReciproCAM of `openvino_xai`; and the map of the network with all weights shuffled (the
+sanity check's last step), scored by the trained one.
 
 Analysis: means, and 95 % percentile bootstrap intervals of the paired difference to `saliency_map`; for the
 candidates of the difference to what they would replace.
@@ -46,6 +46,8 @@ NAMES = LITE0, MOBILENET, RESNET50, RESNET = (
     "EfficientNet-Lite0", "MobileNetV2", "ResNet-50", "small ResNet",
 )  # fmt: skip
 ORDER_SEED = 19
+PICTURES, RESNET50_PICTURES = 200, 60
+"""Per network, at most."""
 PRODUCT = "map × Grad-CAM"
 OURS: dict[str, dict[str, str]] = {
     "saliency_map": {},
@@ -65,7 +67,10 @@ OURS: dict[str, dict[str, str]] = {
 CAMS = {"Grad-CAM": "gradcam", "Grad-CAM++": "gradcam++"}
 CLASS_CANDIDATES = ("map × √Grad-CAM", "rank average", "geometric × Grad-CAM", "map × LayerCAM of two")
 MAP_CANDIDATES = ("geometric mean", "first scale blurred")
-GUIDED, RECIPROCAM, UNTRAINED = "Guided Backprop", "ReciproCAM", "saliency_map, untrained"
+BESIDE = GUIDED, THEIR_GRADCAM, THEIR_GRADCAM_PLUSPLUS, RECIPROCAM, UNTRAINED = (
+    "Guided Backprop", "Grad-CAM of grad-cam", "Grad-CAM++ of grad-cam", "ReciproCAM",
+    "saliency_map, untrained",
+)  # fmt: skip
 """Maps that are measured beside the study."""
 SMOOTHGRAD_SAMPLES, SMOOTHGRAD_NOISE, IG_STEPS = 15, 0.15, 20
 FIRST_SCALE_BLUR = 2.0

@@ -3,7 +3,6 @@
     python -m benchmarks.quality.beside.reciprocam --resnet base-0.pt
 
 It stands beside the study because openvino_xai needs an environment of its own; the first start makes it.
-The scores of `saliency_map` are measured again, so that differences are taken within one run.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -24,9 +24,9 @@ from fastcam_runtime.errors import FastcamError
 
 from ...compared.openvino_peer import Unavailable, make_environment
 from .. import reference
-from ..studied import PlainNetwork, plain_networks
+from ..studied import PlainNetwork
 from ..study_plan import RECIPROCAM
-from .running import arguments_of, save, scores_beside
+from .running import Scores, measure, scores_beside
 
 _WORKER = Path(__file__).parents[2] / "compared" / "reciprocam_worker.py"
 
@@ -78,13 +78,13 @@ class ReciproCam:
         self._process.wait()
 
 
-def compare(network: PlainNetwork, data: Path, most: int, threads: int) -> dict[str, list[float]]:
+def compare(network: PlainNetwork, options: Namespace) -> Scores:
     """Insertion minus deletion of ReciproCAM and of `saliency_map`, picture by picture.
 
     Raises:
-        FastcamError: openvino sees another class than onnxruntime.
+        FastcamError: openvino_xai cannot be had, or openvino sees another class than onnxruntime.
     """
-    with tempfile.TemporaryDirectory() as folder, ReciproCam(network.path, Path(folder)) as reciprocam:
+    with tempfile.TemporaryDirectory() as folder, _opened(network.path, Path(folder)) as reciprocam:
 
         def others(seen: FedPicture, target: int) -> dict[str, Map]:
             chosen, saliency = reciprocam(seen.tensor)
@@ -92,19 +92,18 @@ def compare(network: PlainNetwork, data: Path, most: int, threads: int) -> dict[
                 raise FastcamError(f"openvino sees class {chosen}, onnxruntime {target}")
             return {RECIPROCAM: saliency}
 
-        return scores_beside(network, network.subject(Path(folder), threads), data, most, others)
+        return scores_beside(network, network.subject(Path(folder), options.threads), options, others)
+
+
+def _opened(path: Path, folder: Path) -> ReciproCam:
+    try:
+        return ReciproCam(path, folder)
+    except Unavailable as error:
+        raise FastcamError(f"no openvino_xai: {error}") from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = arguments_of("reciprocam", __doc__, arguments)
-    results = {}
-    for network in plain_networks(options.folder, options.resnet, options.networks):
-        try:
-            results[network.name] = compare(network, options.data, options.pictures, options.threads)
-        except Unavailable as error:
-            print(f"{network.name}: no openvino_xai: {error}", file=sys.stderr)
-    save(options.folder / reference.RECIPROCAM, results)
-    return 0
+    return measure("reciprocam", __doc__, arguments, compare, reference.RECIPROCAM)
 
 
 if __name__ == "__main__":

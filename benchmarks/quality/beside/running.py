@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
 from fastcam_export.evaluate.controls import Map
 from fastcam_export.evaluate.subject import FedPicture, Subject
+from fastcam_runtime.errors import FastcamError
 
 from ...paths import RESULTS
 from ..scoring import areas, predicted
-from ..studied import DATA, PlainNetwork
+from ..studied import DATA, PlainNetwork, plain_networks
 from ..study import add_networks, pictures
 
 Others = Callable[[FedPicture, int], Mapping[str, Map]]
 """The maps to measure, by name, of a picture and the class that the network sees in it."""
+Scores = dict[str, list[float]]
+"""By map, insertion minus deletion of every picture."""
+Compare = Callable[[PlainNetwork, argparse.Namespace], Scores]
+"""Measures one network, with the options of the command line."""
 
 
 def scores_beside(
-    network: PlainNetwork, subject: Subject, data: Path, most: int, others: Others
-) -> dict[str, list[float]]:
-    """Insertion minus deletion of `others` and, for comparison within the run, of `saliency_map`."""
-    found: dict[str, list[float]] = {}
-    for number, (name, frame) in enumerate(pictures(data, network, most)):
+    network: PlainNetwork, subject: Subject, options: argparse.Namespace, others: Others
+) -> Scores:
+    """Insertion minus deletion of `others` and of `saliency_map`.
+
+    `saliency_map` is measured again so that a test can tell whether the pictures are those of the study.
+    """
+    found: Scores = {}
+    for number, (name, frame) in enumerate(pictures(options.data, network, options.pictures)):
         seen = subject.see(frame)
         target = predicted(subject, seen.tensor)
         maps = {**others(seen, target), **subject.maps(seen.tensor)}
@@ -34,6 +43,22 @@ def scores_beside(
         print(f"{network.name} {number} {name}", flush=True)
     print(network.name, {word: round(fmean(values), 3) for word, values in found.items()}, flush=True)
     return found
+
+
+def measure(name: str, text: str | None, arguments: Sequence[str] | None, compare: Compare, file: str) -> int:
+    """The command `benchmarks.quality.beside.NAME`; returns its exit code.
+
+    The results of a network are written when it is done. One that cannot be measured is named.
+    """
+    options = arguments_of(name, text, arguments)
+    failed = 0
+    for network in plain_networks(options.folder, options.resnet, options.networks):
+        try:
+            save(options.folder / file, {network.name: compare(network, options)})
+        except FastcamError as error:
+            print(f"{network.name}: {error}", file=sys.stderr)
+            failed = 1
+    return failed
 
 
 def arguments_of(name: str, text: str | None, arguments: Sequence[str] | None) -> argparse.Namespace:

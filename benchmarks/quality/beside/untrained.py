@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,18 +20,18 @@ from fastcam_export.evaluate.measures.shuffling import load_whole, shuffled
 from fastcam_export.evaluate.subject import FedPicture, Subject
 
 from .. import reference
-from ..studied import PlainNetwork, plain_networks
+from ..studied import PlainNetwork
 from ..study_plan import UNTRAINED
-from .running import arguments_of, save, scores_beside
+from .running import Scores, measure, scores_beside
 
 
-def compare(network: PlainNetwork, data: Path, most: int, threads: int) -> dict[str, list[float]]:
+def compare(network: PlainNetwork, options: Namespace) -> Scores:
     """Insertion minus deletion of the untrained network's map, of the edges and of `saliency_map`."""
     with tempfile.TemporaryDirectory() as folder:
-        subject = network.subject(Path(folder), threads)
+        subject = network.subject(Path(folder), options.threads)
         path = Path(folder) / "shuffled.onnx"
         path.write_bytes(shuffled(load_whole(subject.path), 1.0).SerializeToString())
-        untrained = Subject(path, threads)
+        untrained = Subject(path, options.threads)
 
         def others(seen: FedPicture, target: int) -> dict[str, Map]:
             return {
@@ -38,17 +39,11 @@ def compare(network: PlainNetwork, data: Path, most: int, threads: int) -> dict[
                 EDGES: CONTROLS[EDGES](seen.picture, 0),
             }
 
-        return scores_beside(network, subject, data, most, others)
+        return scores_beside(network, subject, options, others)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = arguments_of("untrained", __doc__, arguments)
-    results = {
-        network.name: compare(network, options.data, options.pictures, options.threads)
-        for network in plain_networks(options.folder, options.resnet, options.networks)
-    }
-    save(options.folder / reference.UNTRAINED, results)
-    return 0
+    return measure("untrained", __doc__, arguments, compare, reference.UNTRAINED)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def study_section(scores: Scores) -> str:
         "difference. Class maps are those of the predicted class."
     )
     made = paragraph(
-        f"Made by `{COMMAND}`, and for three rows by `benchmarks.quality.beside.guided_backprop`, "
+        f"Made by `{COMMAND}`, and for some rows by `benchmarks.quality.beside.packages`, "
         "`….reciprocam` and `….untrained`; the retraining below leaves `base-0.pt` in its cache."
     )
     table = markdown_table(["map", *scores], rows)
