@@ -8,7 +8,6 @@ Every picture and network is a line of JSON in the results' file; a stopped run 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 import zipfile
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from ..paths import RESULTS
 from . import study_plan
+from .json_lines import append_result, read_results
 from .scoring import areas, predicted
 from .studied import DATA, PlainNetwork, Studied, studied_networks
 
@@ -68,10 +68,8 @@ def pictures(data: Path, network: PlainNetwork, most: int) -> Iterator[tuple[str
 
 def run(networks: Sequence[Studied], data: Path, most: int, results: Path, seconds: float) -> int:
     """Run the missing measurements until the time is up, picture by picture on all networks in turn."""
-    done = set()
-    if results.exists():
-        lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-        done = {(x["network"], x["picture"]) for x in lines if x["plan"] == study_plan.VERSION}
+    lines = read_results(results)
+    done = {(line["network"], line["picture"]) for line in lines if line["plan"] == study_plan.VERSION}
     started, count = time.monotonic(), 0
     streams = [pictures(data, one.network, most) for one in networks]
     for number, row in enumerate(zip(*streams, strict=False)):
@@ -86,9 +84,7 @@ def run(networks: Sequence[Studied], data: Path, most: int, results: Path, secon
                 "picture": name,
                 "number": number,
             }
-            text = json.dumps(line | {"maps": judge(one, frame, number)}, ensure_ascii=False)
-            with results.open("a", encoding="utf-8") as file:
-                file.write(text + "\n")
+            append_result(results, line | {"maps": judge(one, frame, number)})
             count += 1
             print(f"{one.network.name} {number} {name}", flush=True)
     return count

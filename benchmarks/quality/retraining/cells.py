@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..json_lines import append_result
+from ..json_lines import read_results as read_results  # others read the cells from here
 from . import protocol
 
 MODES = ("KAR", "ROAR")
@@ -74,7 +75,7 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines = read_results(path) if path.exists() else []
+        self._lines = read_results(path)
 
     def accuracy(self, cell: Cell) -> float | None:
         """The cell's accuracy; None if it was not run under this version of the plan."""
@@ -84,20 +85,7 @@ class Results:
         """Add a result and write it to disk immediately."""
         line = {"protocol": protocol.VERSION, **asdict(cell), "accuracy": accuracy, **more}
         self._lines.append(line)
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-
-
-def read_results(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file of results; an incomplete last line is ignored."""
-    lines = []
-    for text in path.read_text(encoding="utf-8").splitlines():
-        try:
-            lines.append(json.loads(text))
-        except json.JSONDecodeError:
-            continue
-    return lines
+        append_result(self._path, line)
 
 
 def _is(line: dict[str, Any], cell: Cell) -> bool:

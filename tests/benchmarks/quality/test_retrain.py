@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import cast
 
 import cv2
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from benchmarks.quality.retrain import Experiment, run_cells
 from benchmarks.quality.retraining import protocol
-from benchmarks.quality.retraining.cells import WHOLE, Cell, Results, planned
+from benchmarks.quality.retraining.cells import MODES, WHOLE, Cell, Results, planned
 from benchmarks.quality.retraining.imagenette import Photos
 
 
@@ -62,6 +63,26 @@ def test_cells_of_both_experiments_run_and_a_second_run_adds_nothing(
 def test_no_cell_is_begun_when_the_time_is_up(experiment: Experiment, tmp_path: Path) -> None:
     cells = [Cell("layer", "smoe", "KAR", 5, 0)]
     assert run_cells(experiment, cells, Results(tmp_path / "r.jsonl"), -1) == 0
+
+
+def test_a_cell_is_kept_that_follows_on_half_a_line(tmp_path: Path) -> None:
+    class Counting:
+        """Every cell has another accuracy."""
+
+        runs = 0
+
+        def run(self, cell: Cell) -> float:
+            self.runs += 1
+            return self.runs / 10
+
+    experiment = cast(Experiment, Counting())
+    path, cells = tmp_path / "results.jsonl", [Cell("layer", "smoe", mode, 5, 0) for mode in MODES]
+    assert run_cells(experiment, cells, Results(path), 600) == 2
+    path.write_bytes(path.read_bytes()[:-30])  # a run that was killed
+    assert run_cells(experiment, cells, Results(path), 600) == 1
+    again = Results(path)
+    assert [again.accuracy(cell) for cell in cells] == [0.1, 0.3]
+    assert run_cells(experiment, cells, again, 600) == 0
 
 
 def test_the_plan_has_every_cell_once() -> None:
