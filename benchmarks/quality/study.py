@@ -12,6 +12,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import cv2
@@ -49,7 +50,7 @@ def judge(network: Studied, frame: NDArray[np.uint8], seed: int) -> dict[str, di
 
 
 def pictures(data: Path, network: PlainNetwork, most: int) -> Iterator[tuple[str, NDArray[np.uint8]]]:
-    """The first pictures of a network's archive in the plan's random order, by name.
+    """The first pictures of an archive in the plan's random order, by name; at most as many as the plan has.
 
     Raises:
         FastcamError: The archive is not there.
@@ -60,7 +61,7 @@ def pictures(data: Path, network: PlainNetwork, most: int) -> Iterator[tuple[str
     with zipfile.ZipFile(archive) as opened:
         names = sorted(n for n in opened.namelist() if n.startswith(network.inside) and n.endswith(".jpg"))
         order = np.random.default_rng(study_plan.ORDER_SEED).permutation(len(names))
-        for number in order[:most]:
+        for number in order[: min(most, network.most)]:
             frame = cv2.imdecode(np.frombuffer(opened.read(names[number]), np.uint8), cv2.IMREAD_COLOR)
             assert frame is not None  # the archives hold photos only
             yield names[number], np.asarray(frame, np.uint8)
@@ -72,8 +73,11 @@ def run(networks: Sequence[Studied], data: Path, most: int, results: Path, secon
     done = {(line["network"], line["picture"]) for line in lines if line["plan"] == study_plan.VERSION}
     started, count = time.monotonic(), 0
     streams = [pictures(data, one.network, most) for one in networks]
-    for number, row in enumerate(zip(*streams, strict=False)):
-        for one, (name, frame) in zip(networks, row, strict=True):
+    for number, row in enumerate(zip_longest(*streams)):
+        for one, picture in zip(networks, row, strict=True):
+            if picture is None:  # the plan has fewer of this network
+                continue
+            name, frame = picture
             if (one.network.name, name) in done:
                 continue
             if time.monotonic() - started > seconds:

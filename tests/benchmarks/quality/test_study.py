@@ -78,6 +78,12 @@ def test_a_run_that_was_killed_while_writing_is_continued(data: Path, judged: li
     assert study.run(networks, data, 3, results, FAR) == 0
 
 
+def test_a_network_with_fewer_pictures_does_not_end_the_others(data: Path, judged: list[int]) -> None:
+    results = data / "study.jsonl"
+    assert study.run([_network("A", most=1), _network("B")], data, 3, results, FAR) == 4
+    assert [line["network"] for line in _lines(results)] == ["A", "B", "B", "B"]
+
+
 def test_no_picture_is_begun_when_the_time_is_up(data: Path, judged: list[int]) -> None:
     assert study.run([_network("A")], data, 3, data / "study.jsonl", -1) == 0
     assert not judged
