@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fastcam_runtime.errors import FastcamError
+
 from ..paths import REFERENCE
 from . import study_plan
 from .evaluations import EVALUATIONS
@@ -27,12 +29,20 @@ Scores = Mapping[str, Mapping[str, list[float]]]
 
 
 def accept(results: Path, reference: Path = FIGURES) -> None:
-    """Make the results in a folder the reference; others are not changed, nor other networks of the study."""
+    """Make the results in a folder the reference; others are not changed, nor other networks of the study.
+
+    Raises:
+        FastcamError: An evaluation was stopped, or the maps of a network were not scored on as many pictures
+            as each other. The reference may then be changed in part.
+    """
     reference.mkdir(parents=True, exist_ok=True)
     if (results / "study.jsonl").exists():
-        text = json.dumps(
-            {**_stored_study(reference), **_condensed(results / "study.jsonl")}, ensure_ascii=False
-        )
+        both = {**_stored_study(reference), **_condensed(results / "study.jsonl")}
+        own = {
+            network: {name: one for name, one in maps.items() if name not in study_plan.BESIDE}
+            for network, maps in both.items()
+        }
+        text = json.dumps(own, ensure_ascii=False)
         (reference / STUDY).write_text(text + "\n", encoding="utf-8")
     for name in (RETRAIN, WEIGHTS, FIRST_SCALE, *BESIDE):
         if (results / name).exists():
@@ -40,9 +50,16 @@ def accept(results: Path, reference: Path = FIGURES) -> None:
     for name in EVALUATIONS:
         if (results / name).exists():
             content = json.loads((results / name).read_text(encoding="utf-8"))
+            if content["stopped"]:
+                raise FastcamError(f"{results / name}: the evaluation was stopped")
             content["evaluated"] = len(content.pop("pictures"))
             text = json.dumps(_rounded(content), ensure_ascii=False, indent=1)
             (reference / name).write_text(text + "\n", encoding="utf-8")
+    for network, maps in study(reference).items():
+        whole = len(maps["saliency_map"])
+        for name, one in maps.items():
+            if len(one) != whole:
+                raise FastcamError(f"{network}: {name} has {len(one)} pictures, the study has {whole}")
 
 
 def study(reference: Path = FIGURES) -> Scores:
@@ -55,7 +72,8 @@ def study(reference: Path = FIGURES) -> Scores:
     for name in BESIDE:
         for network, scores in (result(name, reference) or {}).items():
             if network in found:
-                found[network] = {**scores, **found[network]}
+                beside = {name: one for name, one in scores.items() if name in study_plan.BESIDE}
+                found[network] = {**found[network], **beside}
     return found
 
 

@@ -65,8 +65,13 @@ OURS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """Maps without a class, by the options of their export."""
 CAMS = {"Grad-CAM": "gradcam", "Grad-CAM++": "gradcam++"}
-CLASS_CANDIDATES = ("map × √Grad-CAM", "rank average", "geometric × Grad-CAM", "map × LayerCAM of two")
-MAP_CANDIDATES = ("geometric mean", "first scale blurred")
+LAYERCAM_PRODUCT = "map × LayerCAM of two"
+CLASS_CANDIDATES = ("map × √Grad-CAM", "rank average", "geometric × Grad-CAM", LAYERCAM_PRODUCT)
+BLURRED, SMOOTHED = "first scale blurred", "first scale smoothed"
+"""The candidates against flicker."""
+MAP_CANDIDATES = ("geometric mean", BLURRED)
+DEFAULT_WEIGHTS = "linear"
+"""The weights of a network that does not have five scales."""
 BESIDE = GUIDED, THEIR_GRADCAM, THEIR_GRADCAM_PLUSPLUS, RECIPROCAM, UNTRAINED = (
     "Guided Backprop", "Grad-CAM of grad-cam", "Grad-CAM++ of grad-cam", "ReciproCAM",
     "saliency_map, untrained",

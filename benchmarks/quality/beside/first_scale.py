@@ -34,7 +34,7 @@ from ...paths import RESULTS
 from .. import reference, study_plan
 from ..our_maps import weighted_mean
 from ..studied import DATA
-from ..tables.candidate_tables import BLURRED, SMOOTHED
+from ..study_plan import BLURRED, SMOOTHED
 
 
 def first_scale_flicker(video: Path, threads: int) -> dict[str, Any]:

@@ -26,10 +26,10 @@ from .. import reference
 from ..peer_maps import attributed
 from ..studied import PlainNetwork, deepest, torch_module
 from ..study_plan import GUIDED, THEIR_GRADCAM, THEIR_GRADCAM_PLUSPLUS
-from .running import Scores, measure, scores_beside
+from .running import ScoresByMap, measure, scores_beside
 
 
-def compare(network: PlainNetwork, options: Namespace) -> Scores:
+def compare(network: PlainNetwork, options: Namespace) -> ScoresByMap:
     """Insertion minus deletion of the packages' maps and of `saliency_map`, picture by picture."""
     import_torchvision()  # grad-cam imports it
     import pytorch_grad_cam as package

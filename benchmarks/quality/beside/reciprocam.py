@@ -26,7 +26,7 @@ from ...compared.openvino_peer import Unavailable, make_environment
 from .. import reference
 from ..studied import PlainNetwork
 from ..study_plan import RECIPROCAM
-from .running import Scores, measure, scores_beside
+from .running import ScoresByMap, measure, scores_beside
 
 _WORKER = Path(__file__).parents[2] / "compared" / "reciprocam_worker.py"
 
@@ -78,7 +78,7 @@ class ReciproCam:
         self._process.wait()
 
 
-def compare(network: PlainNetwork, options: Namespace) -> Scores:
+def compare(network: PlainNetwork, options: Namespace) -> ScoresByMap:
     """Insertion minus deletion of ReciproCAM and of `saliency_map`, picture by picture.
 
     Raises:

@@ -20,20 +20,20 @@ from ..study import add_networks, pictures
 
 Others = Callable[[FedPicture, int], Mapping[str, Map]]
 """The maps to measure, by name, of a picture and the class that the network sees in it."""
-Scores = dict[str, list[float]]
+ScoresByMap = dict[str, list[float]]
 """By map, insertion minus deletion of every picture."""
-Compare = Callable[[PlainNetwork, argparse.Namespace], Scores]
+Compare = Callable[[PlainNetwork, argparse.Namespace], ScoresByMap]
 """Measures one network, with the options of the command line."""
 
 
 def scores_beside(
     network: PlainNetwork, subject: Subject, options: argparse.Namespace, others: Others
-) -> Scores:
+) -> ScoresByMap:
     """Insertion minus deletion of `others` and of `saliency_map`.
 
     `saliency_map` is measured again so that a test can tell whether the pictures are those of the study.
     """
-    found: Scores = {}
+    found: ScoresByMap = {}
     for number, (name, frame) in enumerate(pictures(options.data, network, options.pictures)):
         seen = subject.see(frame)
         target = predicted(subject, seen.tensor)

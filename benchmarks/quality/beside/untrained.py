@@ -22,10 +22,10 @@ from fastcam_export.evaluate.subject import FedPicture, Subject
 from .. import reference
 from ..studied import PlainNetwork
 from ..study_plan import UNTRAINED
-from .running import Scores, measure, scores_beside
+from .running import ScoresByMap, measure, scores_beside
 
 
-def compare(network: PlainNetwork, options: Namespace) -> Scores:
+def compare(network: PlainNetwork, options: Namespace) -> ScoresByMap:
     """Insertion minus deletion of the untrained network's map, of the edges and of `saliency_map`."""
     with tempfile.TemporaryDirectory() as folder:
         subject = network.subject(Path(folder), options.threads)

@@ -37,7 +37,7 @@ from ..retraining.training import train
 from ..scoring import areas, predicted
 from ..studied import DATA, MODELS, PlainNetwork, resnet_on_imagenette
 from ..study import pictures
-from ..tables.candidate_tables import DEFAULT_WEIGHTS
+from ..study_plan import DEFAULT_WEIGHTS
 
 WIDTHS = {3: (8, 16, 32), 6: (8, 16, 32, 64, 128, 128)}
 """The channels of each scale of the networks that are trained here, by their number of scales."""

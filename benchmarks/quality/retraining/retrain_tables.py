@@ -7,8 +7,10 @@ from statistics import fmean
 
 import numpy as np
 from fastcam_export.evaluate.measures.agreement import rank_correlation
+from fastcam_export.evaluate.report.numbers import plain
 
 from ...tables.markdown import markdown_table, paragraph
+from ..tables.figures import agreeing, listed
 from . import protocol
 from .cells import MODES, planned
 from .orders import Accuracy, InputScores, Line, Masking, Scored, agreement, input_scores, layer_scores
@@ -16,8 +18,8 @@ from .paper_figures import PAPER_D
 from .scores import quartile_shares
 
 COMMAND = "python -m benchmarks.quality.retrain --hours 2"
-ERROR = 0.8
-"""The standard error of one accuracy, in points: some 55 % of 3,925 photos."""
+PHOTOS, ERROR = 3_925, 0.8
+"""The validation photos, and the standard error of an accuracy of some 55 % of them, in points."""
 
 
 def retrain_section(lines: Sequence[Line], earlier: Sequence[Line] = ()) -> str:
@@ -32,8 +34,9 @@ def retrain_section(lines: Sequence[Line], earlier: Sequence[Line] = ()) -> str:
     head = paragraph(
         f"Imagenette at 64×64, a small ResNet of five scales trained from scratch in {protocol.EPOCHS} "
         f"epochs{': the accuracy on whole validation photos is ' + bases if bases else ''}. "
-        f"Run: {len(lines)} of {every} cells, {_named(seeds)}.{rest} "
-        f"One machine ran all cells. The standard error of one accuracy is about {ERROR} points."
+        f"Training takes every second photo. Run: {len(lines)} of {every} cells, {_named(seeds)}.{rest} "
+        f"That the {PHOTOS:,} validation photos are a sample gives one accuracy a standard error of about "
+        f"{ERROR} points; training with another seed adds to it."
     )
     parts = [f"## The paper's experiments, at a small size\n\nMade by `{COMMAND}`.\n\n{head}"]
     parts += [part for part in (_layers(lines), _inputs(lines), _earlier(lines, earlier)) if part]
@@ -54,8 +57,8 @@ def _earlier(lines: Sequence[Line], earlier: Sequence[Line]) -> str:
         f"Before, {len(earlier)} cells of {seeds} were run on two other machines. Their arithmetic "
         "differs in the last digits, so their networks differ as with another seed. The order of the "
         "statistics by D there has a rank correlation of "
-        f"{_signed(rank_correlation(orders[1], orders[0]))} with the order above, and of "
-        f"{_signed(rank_correlation(orders[1], orders[2]))} with the paper's."
+        f"{plain(rank_correlation(orders[1], orders[0]), 2)} with the order above, and of "
+        f"{plain(rank_correlation(orders[1], orders[2]), 2)} with the paper's."
     )
     return f"### The same on other machines\n\n{text}"
 
@@ -81,8 +84,9 @@ def _layers(lines: Sequence[Line]) -> str:
     head = ["statistic", *(f"{mode} L{k}" for mode in MODES for k in complete), "D", "I", "paper's D"]
     shares = quartile_shares(found.per_layer)
     quartiles = [[name, *(f"{100 * x:.0f} %" for x in row)] for name, row in shares.items()]
+    layers = listed([str(layer) for layer in complete])
     text = paragraph(
-        f"Accuracy in percent with activations masked at one scale; layers {_listed(complete)} of five. "
+        f"Accuracy in percent with activations masked at one scale; layers {layers} of five. "
         f"{_means(list(found.seeds))}*Paper's D* is the mean of its three data sets over five layers of a "
         f"ResNet-50: only the order can be compared. {_agreement(differences, found.printed)}"
     )
@@ -109,18 +113,16 @@ def _inputs(lines: Sequence[Line]) -> str:
         values = [found.means.get((method, mode, at)) for mode, at in columns]
         cells = ["" if value is None else f"{100 * value:.1f}" for value in values]
         total = _of_seeds(sums[method], 1) if method in sums else ""
-        rows.append([method, *cells, total, _signed(printed[method], 1) if method in printed else ""])
+        rows.append([method, *cells, total, plain(printed[method], 1) if method in printed else ""])
     head = ["map", *(_column(*column) for column in columns), "sum", "paper's sum"]
     text = paragraph(
         "Accuracy in percent of networks trained from scratch on masked photos. KAR keeps the most salient "
         f"pixels (higher is better), ROAR removes them (lower is better). {_seeds_of(found)}*Sum*: KAR "
         f"minus ROAR, over the columns that every map has ({_which(compared, columns)}). *Paper's sum*: the "
         "same columns of its ResNet-50 on ImageNet, so only the order can be compared. "
-        f"{_agreement(sums, printed)} The standard error of a sum over {len(compared)} columns is about "
-        f"{ERROR * len(compared) ** 0.5:.1f} points, so rows next to each other are not told apart. Random "
-        "pixels do well in KAR because scattered pixels show the whole photo; blobs are the fair control. "
-        "What else differs from the paper: 64×64 pixels, a class map of 4×4, ten classes, objects in the "
-        f"centre, and {protocol.EPOCHS} epochs."
+        f"{_agreement(sums, printed)} Random pixels do well in KAR, probably because scattered pixels show "
+        "the whole photo; blobs are the fair control. What else differs from the paper and may be a reason: "
+        f"64×64 pixels, a class map of 4×4, ten classes, objects in the centre, and {protocol.EPOCHS} epochs."
     )
     return f"### Photos masked\n\n{text}\n\n{markdown_table(head, rows)}"
 
@@ -131,8 +133,8 @@ def _agreement(scores: Scored, papers: Mapping[str, float]) -> str:
     if found is None:
         return ""
     said = (
-        f"Rank correlation with the paper's order ({found.rows} rows): {_signed(found.correlation)}; "
-        f"{100 * found.chance:.0f} % of random orders agree as well."
+        f"Rank correlation with the paper's order: {plain(found.correlation, 2)} "
+        f"({agreeing(found.rows, found.chance)})."
     )
     pairs = [one for one in scores.values() if len(one) > 1]
     if pairs:
@@ -140,7 +142,7 @@ def _agreement(scores: Scored, papers: Mapping[str, float]) -> str:
         between = fmean(abs(one[0] - one[1]) for one in pairs)
         said += (
             f" The first two seeds differ by {between:.2g} on average, with a rank correlation of "
-            f"{_signed(rank_correlation(seeds[0], seeds[1]))} between their orders."
+            f"{plain(rank_correlation(seeds[0], seeds[1]), 2)} between their orders."
         )
     return said
 
@@ -153,12 +155,8 @@ def _percent(found: Mapping[int, Accuracy], cell: tuple[str, str, float]) -> str
 
 def _of_seeds(scores: Sequence[float], digits: int = 2) -> str:
     """The mean, and with several seeds the score of each."""
-    each = f" ({', '.join(_signed(score, digits) for score in scores)})" if len(scores) > 1 else ""
-    return _signed(fmean(scores), digits) + each
-
-
-def _signed(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}".replace("-", "−")
+    each = f" ({', '.join(plain(score, digits) for score in scores)})" if len(scores) > 1 else ""
+    return plain(fmean(scores), digits) + each
 
 
 def _means(seeds: Sequence[int]) -> str:
@@ -185,10 +183,6 @@ def _which(compared: Sequence[tuple[str, float]], columns: Sequence[tuple[str, f
 def _named(seeds: Sequence[int]) -> str:
     """`seed 0` or `seeds 0 and 1`"""
     return f"seed{'s' if len(seeds) > 1 else ''} {' and '.join(map(str, seeds))}"
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
 
 
 def _column(mode: str, share: float) -> str:

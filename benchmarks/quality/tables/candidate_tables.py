@@ -6,20 +6,15 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from fastcam_export.evaluate.bootstrap import Estimate
+from fastcam_export.evaluate.bootstrap import Estimate, estimate_difference
+from fastcam_export.evaluate.report.numbers import plain
 
 from ...tables.markdown import markdown_table, paragraph
 from .. import study_plan
 from ..reference import Scores
-from .paired import gap, interval, plain, signed
+from ..study_plan import BLURRED, DEFAULT_WEIGHTS, SMOOTHED
+from .figures import interval, signed
 
-DEFAULT_WEIGHTS = "linear"
-"""The default for a network that does not have five scales."""
-ADOPTED = (
-    "LayerCAM of two is adopted as `--cam layercam`, not as the default: [method.md](method.md) has its cost."
-)
-BLURRED, SMOOTHED = "first scale blurred", "first scale smoothed"
-"""The candidates against flicker: see `first_scale`."""
 ENOUGH = 30
 """Pictures in each half before a candidate may be adopted."""
 
@@ -46,8 +41,10 @@ def candidate_section(scores: Scores) -> str:
         "The difference to the map that a candidate would replace: its mean on the even pictures, and its "
         "95 % interval on the odd ones. The candidate with the highest mean over the networks on the even "
         "pictures is selected; the odd ones confirm it if the interval excludes zero on at least two "
-        f"networks and it is worse on none. {' '.join(verdicts)} {few}{ADOPTED} Two rules were fixed only "
-        f"after the first results: the mean over the networks selects, and a half needs {ENOUGH} pictures."
+        f"networks and it is worse on none. {' '.join(verdicts)} {few}`--cam layercam` gives LayerCAM of "
+        "two; because of its cost ([method.md](method.md)) it is not the default. Two rules were fixed only "
+        f"after the first results: the mean over the networks selects, and a half needs {ENOUGH} pictures. "
+        f"{study_plan.RESNET50} was added later still, and makes *at least two* an easier rule."
     )
     return f"## A better map?\n\n{text}\n\n{markdown_table(['candidate', 'instead of', *scores], rows)}"
 
@@ -102,7 +99,8 @@ def first_scale_section(results: Mapping[str, Any] | None) -> str:
         "standard deviation. *Likeness*: the correlation with the plain `saliency_map`. The first scale "
         "flickers most, so it could be smoothed on its own: blurred in space, or over time (0.7) before the "
         "scales are combined. A candidate is adopted only if it flickers less than `saliency_map` with the "
-        f"default smoothing of videos, 0.7 of the whole map, and resembles the plain map more. {verdict}"
+        f"default smoothing of videos, 0.7 of the whole map, and resembles the plain map more. {verdict} "
+        "The first scale has a tenth of the weight, so most of the flicker is that of the other scales."
     )
     made = "Made by `python -m benchmarks.quality.beside.first_scale`."
     head = ["EfficientNet-Lite0", "flicker", "likeness", "flicker, whole map smoothed", "likeness"]
@@ -115,7 +113,7 @@ def _three(value: float | None) -> str:
 
 def _halves(values: Sequence[float], old: Sequence[float]) -> tuple[Estimate, Estimate]:
     """The difference on the even pictures, and on the odd ones."""
-    return gap(values[::2], old[::2]), gap(values[1::2], old[1::2])
+    return estimate_difference(values[::2], old[::2]), estimate_difference(values[1::2], old[1::2])
 
 
 def _verdict(name: str, old: str, halves: Sequence[tuple[Estimate, Estimate]]) -> str:

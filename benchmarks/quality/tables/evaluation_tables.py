@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from fastcam_export.evaluate.metrics import METRICS
+from fastcam_export.evaluate.report.numbers import plain
 
 from ...tables.markdown import markdown_table, paragraph
 from ..evaluations import OBJECTS, PICTURES, PLUSPLUS, Evaluated
 from ..reference import result
+from .figures import interval
 
 OTHER_METRICS = ("score_mean", "road", "drop", "increase")
 OBJECT_METRICS = ("pointing", "energy", "pixel_auc")
@@ -33,7 +35,7 @@ def _other_measures(folder: Path) -> str:
     )
     text = paragraph(f"{meanings} In brackets the interval of the difference to `saliency_map`.")
     tables = [
-        f"{paragraph(one.heading())}\n\n{_summary(content, OTHER_METRICS, 3)}"
+        f"{paragraph(one.heading(content))}\n\n{_summary(content, OTHER_METRICS, 3)}"
         for one, content in _found(PICTURES, folder)
     ]
     return "\n\n".join(["### Other measures", text, *tables]) if tables else ""
@@ -45,15 +47,15 @@ def _sanity(folder: Path) -> str:
     for one, content in _found((*PICTURES, PLUSPLUS), folder):
         maps, classes = list(content["edges"]), content["class_dependence"]
         rows = [
-            [f"itself, weights shuffled: {step}", *(_interval(values[name]) for name in maps)]
+            [f"itself, weights shuffled: {step}", *(_own_interval(values[name]) for name in maps)]
             for step, values in content["sanity"].items()
         ]
         rows += [
-            ["that of another picture", *(_interval(content["other_picture"].get(name)) for name in maps)]
+            ["that of another picture", *(_own_interval(content["other_picture"].get(name)) for name in maps)]
         ]
-        rows += [["the edge filter", *(_interval(content["edges"][name]) for name in maps)]]
-        rows += [["itself for a random class", *(_interval(classes.get(name)) for name in maps)]]
-        parts.append(f"{paragraph(one.heading())}\n\n{markdown_table(['', *maps], rows)}")
+        rows += [["the edge filter", *(_own_interval(content["edges"][name]) for name in maps)]]
+        rows += [["itself for a random class", *(_own_interval(classes.get(name)) for name in maps)]]
+        parts.append(f"{paragraph(one.heading(content))}\n\n{markdown_table(['', *maps], rows)}")
     if not parts:
         return ""
     text = paragraph(
@@ -65,16 +67,16 @@ def _sanity(folder: Path) -> str:
 
 def _objects(folder: Path) -> str:
     tables = [
-        f"{paragraph(one.heading())}\n\n{_summary(content, OBJECT_METRICS, 2)}"
+        f"{paragraph(one.heading(content))}\n\n{_summary(content, OBJECT_METRICS, 2)}"
         for one, content in _found(OBJECTS, folder)
     ]
     if not tables:
         return ""
     text = paragraph(
         "Any annotated object counts. *Pointing*: the share of photos whose brightest pixel is on an object. "
-        "In brackets the 95 % interval of the paired difference to `saliency_map`; one that includes 0 shows "
-        "no difference. Pets fill the middle of their photos, so a guess at the centre does well there: such "
-        "photos prove little."
+        "In brackets the 95 % interval of the paired difference to `saliency_map`; one that includes 0 does "
+        "not show a difference. Pets fill the middle of their photos, so a guess at the centre does well "
+        "there: such photos prove little."
     )
     return "\n\n".join(["### Objects", text, *tables])
 
@@ -114,13 +116,12 @@ def _summary(content: dict[str, Any], metrics: Sequence[str], digits: int) -> st
 
 def _compared(one: dict[str, Any], compared: bool, digits: int) -> str:
     """A mean, and the interval of its difference to the reference map."""
-    gap = one["difference"]
-    brackets = f" [{gap['low']:+.{digits}f}, {gap['high']:+.{digits}f}]" if compared else ""
-    return f"{one['mean']:.{digits}f}{brackets}".replace("-", "−")
+    brackets = f" {interval(one['difference'], digits)}" if compared else ""
+    return f"{plain(one['mean'], digits)}{brackets}"
 
 
-def _interval(one: dict[str, Any] | None) -> str:
+def _own_interval(one: dict[str, Any] | None) -> str:
     """A mean with its own interval."""
     if one is None:
         return ""
-    return f"{one['mean']:.2f} [{one['low']:.2f}, {one['high']:.2f}]".replace("-", "−")
+    return f"{plain(one['mean'], 2)} [{plain(one['low'], 2)}, {plain(one['high'], 2)}]"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+from fastcam_export.evaluate.bootstrap import estimate_difference
+from fastcam_export.evaluate.report.numbers import plain
+
 from ...tables.markdown import markdown_table, paragraph
 from .. import study_plan
 from ..reference import Scores
-from .paired import gap, interval, plain
-from .verdicts import BETTER, listed, verdict
+from .figures import interval, listed
+from .verdicts import BETTER, verdict
 
 COMMAND = "python -m benchmarks.quality.study --resnet base-0.pt"
-AGAIN = (
-    "Two rows were measured again after the first run: *blobs* had been strongest at the borders, and Guided "
-    "Backprop had not found the ReLU6 of the mobile networks."
-)
+AGAIN = "*Blobs* were measured again after the first run, because they had been strongest at the borders."
 CONTROLS = ("edges × centre", "Sobel", "centre", "blobs", "random")
 
 
@@ -24,7 +24,7 @@ def study_section(scores: Scores) -> str:
     if not scores:
         return ""
     counts = ", ".join(f"{network} {len(maps['saliency_map'])}" for network, maps in scores.items())
-    candidates = (*study_plan.CLASS_CANDIDATES, *study_plan.MAP_CANDIDATES, "LayerCAM of two")
+    candidates = (*study_plan.CLASS_CANDIDATES, *study_plan.MAP_CANDIDATES)
     names = [
         name for name in dict.fromkeys(n for one in scores.values() for n in one) if name not in candidates
     ]
@@ -36,12 +36,16 @@ def study_section(scores: Scores) -> str:
     images = "\n".join(f"![{network}](quality-{network.lower().replace(' ', '-')}.svg)" for network in scores)
     intro = paragraph(
         f"Insertion minus deletion (higher is better), mean over the pictures ({counts}); in brackets the "
-        "95 % interval of the paired difference to `saliency_map`. An interval that includes 0 shows no "
-        "difference. Class maps are those of the predicted class."
+        "95 % interval of the paired difference to `saliency_map`. An interval that includes 0 does not show "
+        "a difference, and of twenty differences that do not exist, about one is shown by chance. Class maps "
+        "are those of the predicted class. Grad-CAM and Grad-CAM++ are ours; the rows *of grad-cam* are that "
+        "package's. *LayerCAM of two* is grad-cam's LayerCAM of the two deepest scales, which `--cam "
+        "layercam` gives too."
     )
     made = paragraph(
-        f"Made by `{COMMAND}`, and for some rows by `benchmarks.quality.beside.packages`, "
-        "`….reciprocam` and `….untrained`; the retraining below leaves `base-0.pt` in its cache."
+        f"Made by `{COMMAND}`; the rows {', '.join(study_plan.BESIDE)} by the modules `packages`, "
+        "`reciprocam` and `untrained` of `benchmarks.quality.beside`, on the same pictures. The retraining "
+        "below leaves `base-0.pt` in its cache."
     )
     table = markdown_table(["map", *scores], rows)
     return "\n\n".join(["## What the network needs", made, intro, _against_controls(scores), table, images])
@@ -55,14 +59,14 @@ def _against_controls(scores: Scores) -> str:
             name for name in CONTROLS if name in maps and verdict(maps["saliency_map"], maps[name]) != BETTER
         ]
         if ahead:
-            said.append(f"On the {network} it is **not** better than {listed(ahead)}.")
+            said.append(f"On {network} it is **not** shown to be better than {listed(ahead)}.")
         else:
             good.append(network)
     if good:
         said.insert(0, f"`saliency_map` is better than every control on {listed(good)}.")
     return paragraph(
-        f"{' '.join(said)} So measure networks of other kinds, sizes or data yourself. The figures do not "
-        f"say that a map shows all that the network needs, or why it decides so. {AGAIN}"
+        f"{' '.join(said)} Networks of other kinds, sizes or data can differ: measure yours. The figures do "
+        f"not say that a map shows all that the network needs, or why it decides so. {AGAIN}"
     )
 
 
@@ -70,4 +74,4 @@ def _cell(values: Sequence[float] | None, base: Sequence[float], compared: bool)
     if values is None:
         return ""
     mean = plain(fmean(values))
-    return f"{mean} {interval(gap(values, base))}" if compared else mean
+    return f"{mean} {interval(estimate_difference(values, base))}" if compared else mean

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+from fastcam_export.evaluate.bootstrap import Estimate
+from fastcam_export.evaluate.controls import EDGES
+from fastcam_export.evaluate.report.numbers import plain
+from fastcam_export.evaluate.report.words import LITTLE_CHANGE, MUCH_CHANGE
 
 from ...tables.markdown import paragraph
 from ..evaluations import OBJECTS, PICTURES, PLUSPLUS
 from ..reference import Scores, result
 from ..retraining.orders import Line, agreement, input_scores, layer_scores
-from ..study_plan import PRODUCT, RECIPROCAM, UNTRAINED
-from .paired import plain
-from .verdicts import compared
+from ..study_plan import LAYERCAM_PRODUCT, PRODUCT, RECIPROCAM, UNTRAINED
+from .figures import agreeing
+from .verdicts import WORSE, by_verdict, compared, of_difference
 
-EDGES, CENTRED = "Sobel", "edges × centre"
-LAYERCAM = "map × LayerCAM of two"
+CENTRED = "edges × centre"
 
 
 def summary_section(scores: Scores, folder: Path, cells: Sequence[Line]) -> str:
@@ -27,46 +31,59 @@ def summary_section(scores: Scores, folder: Path, cells: Sequence[Line]) -> str:
 
 
 def _needs(scores: Scores) -> Iterator[str]:
-    def against(name: str, other: str) -> str:
-        return f"{other}: {compared(scores, name, other)}"
-
     if not scores:
         return
-    yield (
-        "How well `saliency_map` predicts what the network needs (insertion minus deletion). Against "
-        f"{'. Against '.join(against('saliency_map', name) for name in (CENTRED, 'Grad-CAM++', 'Grad-CAM'))}."
+    said = ". ".join(
+        f"Against {name}: {compared(scores, 'saliency_map', name)}"
+        for name in (CENTRED, "Grad-CAM++", "Grad-CAM")
     )
+    yield f"How well `saliency_map` predicts what the network needs (insertion minus deletion). {said}."
+    odd = {network: {name: one[1::2] for name, one in maps.items()} for network, maps in scores.items()}
     yield (
-        f"The same of `saliency_fastcam`, the product with Grad-CAM. Against {against(PRODUCT, 'Grad-CAM')}. "
-        f"Against {against(PRODUCT, 'saliency_map')}. The product with `--cam layercam`, against that with "
-        f"Grad-CAM: {compared(scores, LAYERCAM, PRODUCT)}."
+        "The same of `saliency_fastcam`, the product with Grad-CAM. Against Grad-CAM: "
+        f"{compared(scores, PRODUCT, 'Grad-CAM')}. Against saliency_map: "
+        f"{compared(scores, PRODUCT, 'saliency_map')}. The product with LayerCAM of two (`--cam layercam`), "
+        "selected on the even pictures, against that with Grad-CAM on the odd ones: "
+        f"{compared(odd, LAYERCAM_PRODUCT, PRODUCT)}."
     )
     if recipro := compared(scores, "saliency_map", RECIPROCAM):
         yield f"`saliency_map` against openvino_xai's ReciproCAM: {recipro}."
-    if untrained := compared(scores, UNTRAINED, EDGES):
-        means = "; ".join(
-            f"{network} {plain(fmean(one[UNTRAINED]))} and {plain(fmean(one[EDGES]))}"
-            for network, one in scores.items()
-            if UNTRAINED in one
-        )
-        yield (
-            f"The map of an untrained network against an edge filter: {untrained} ({means}). So a plausible "
-            "map does not show that a network has learnt."
-        )
+    yield from _untrained(scores)
+
+
+def _untrained(scores: Scores) -> Iterator[str]:
+    found = by_verdict(scores, UNTRAINED, EDGES)
+    if not found:
+        return
+    means = "; ".join(
+        f"{network} {plain(fmean(one[UNTRAINED]))} and {plain(fmean(one[EDGES]))}"
+        for network, one in scores.items()
+        if UNTRAINED in one
+    )
+    follows = "" if set(found) == {WORSE} else " So a plausible map does not show that a network has learnt."
+    yield (
+        f"The map of an untrained network against an edge filter: {compared(scores, UNTRAINED, EDGES)} "
+        f"({means}).{follows}"
+    )
 
 
 def _classes(folder: Path) -> Iterator[str]:
-    gradcam, plusplus = (_dependence(result(one.file, folder)) for one in (PICTURES[0], PLUSPLUS))
-    if gradcam is not None and plusplus is not None:
-        yield (
-            f"Class maps ({PICTURES[0].network}): the map of a random class has a rank correlation of "
-            f"{gradcam} with that of the best class for Grad-CAM, and of {plusplus} for Grad-CAM++. So "
-            "Grad-CAM++ hardly depends on the class, and Grad-CAM is the default."
-        )
+    contents = (result(one.file, folder) for one in (PICTURES[0], PLUSPLUS))
+    found = [content["class_dependence"]["cam"] for content in contents if content is not None]
+    if len(found) < 2:
+        return
+    yield (
+        f"Class maps ({PICTURES[0].network}): the map of a random class has a rank correlation of "
+        f"{found[0]['mean']:.2f} with that of the best class for Grad-CAM, and of {found[1]['mean']:.2f} for "
+        f"Grad-CAM++. So Grad-CAM {_dependence(found[0])}, and Grad-CAM++ {_dependence(found[1])}."
+    )
 
 
-def _dependence(content: dict[str, Any] | None) -> str | None:
-    return None if content is None else f"{content['class_dependence']['cam']['mean']:.2f}"
+def _dependence(one: Mapping[str, float]) -> str:
+    """In the words of `fastcam evaluate`, by the same limits."""
+    if one["low"] > LITTLE_CHANGE:
+        return "hardly depends on the class"
+    return "depends on the class" if one["high"] < MUCH_CHANGE else "depends on the class in part"
 
 
 def _objects(folder: Path) -> Iterator[str]:
@@ -74,17 +91,26 @@ def _objects(folder: Path) -> Iterator[str]:
     content = result(coco.file, folder)
     if content is None:
         return
-    figures = {
-        name: ", ".join(
-            f"{metric} {content['summary'][name][key]['mean']:.2f}"
-            for metric, key in (("pointing", "pointing"), ("pixel AUC", "pixel_auc"))
-        )
-        for name in ("saliency_map", "fastcam", "centre", CENTRED)
-    }
-    yield (
-        f"Objects in {coco.pictures} ({coco.network}): "
-        f"{'; '.join(f'{name} {one}' for name, one in figures.items())}."
+    figures = "; ".join(
+        f"{title}: saliency_map {_mean(content, 'saliency_map', metric)}, {CENTRED} "
+        f"{_mean(content, CENTRED, metric)} ({_against(content, CENTRED, metric)}), centre "
+        f"{_mean(content, 'centre', metric)} ({_against(content, 'centre', metric)})"
+        for title, metric in (("pointing", "pointing"), ("energy", "energy"), ("pixel AUC", "pixel_auc"))
     )
+    yield (
+        f"Objects in {content['evaluated']} {coco.pictures} ({coco.network}), and in brackets whether the "
+        f"map is better. {figures[0].upper()}{figures[1:]}."
+    )
+
+
+def _mean(content: Mapping[str, Any], name: str, metric: str) -> str:
+    return f"{content['summary'][name][metric]['mean']:.2f}"
+
+
+def _against(content: Mapping[str, Any], control: str, metric: str) -> str:
+    """Whether `saliency_map` is better than a control; the file has the control's difference to it."""
+    gap = content["summary"][control][metric]["difference"]
+    return of_difference(Estimate(-gap["mean"], -gap["high"], -gap["low"]))
 
 
 def _flicker(folder: Path) -> Iterator[str]:
@@ -100,17 +126,12 @@ def _flicker(folder: Path) -> Iterator[str]:
 
 def _retraining(cells: Sequence[Line]) -> Iterator[str]:
     layers, inputs = layer_scores(cells), input_scores(cells)
-    orders = {
-        "statistics, activations masked": agreement(layers.differences, layers.printed),
-        "maps, photos masked": agreement(inputs.sums, inputs.printed),
-    }
-    found = [
-        f"{name}: {plain(one.correlation, 2)}, {one.rows} rows, {100 * one.chance:.0f} % by chance"
-        for name, one in orders.items()
-        if one is not None
-    ]
-    if found:
-        yield (
-            "The paper's experiments on small photos, rank correlation with its order, and how many random "
-            f"orders agree as well ({'; '.join(found)})."
-        )
+    for what, found in (
+        ("of the statistics, activations masked", agreement(layers.differences, layers.printed)),
+        ("of the maps, photos masked", agreement(inputs.sums, inputs.printed)),
+    ):
+        if found is not None:
+            yield (
+                f"The paper's experiments on small photos: the order {what}, has a rank correlation of "
+                f"{plain(found.correlation, 2)} with the paper's ({agreeing(found.rows, found.chance)})."
+            )

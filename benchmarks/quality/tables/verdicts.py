@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from fastcam_export.evaluate.bootstrap import Estimate, estimate_difference
+
 from ..reference import Scores
-from .paired import gap
+from .figures import listed
 
 BETTER, SAME, WORSE = "better", "not shown to differ", "worse"
 
 
 def verdict(one: Sequence[float], other: Sequence[float]) -> str:
     """What the 95 % interval of the paired difference says."""
-    found = gap(one, other)
-    return BETTER if found.low > 0 else WORSE if found.high < 0 else SAME
+    return of_difference(estimate_difference(one, other))
+
+
+def of_difference(found: Estimate) -> str:
+    """What an interval of a paired difference says."""
+    if not found.excludes_zero:
+        return SAME
+    return BETTER if found.mean > 0 else WORSE
 
 
 def by_verdict(scores: Scores, name: str, other: str) -> Mapping[str, list[str]]:
@@ -29,8 +37,3 @@ def compared(scores: Scores, name: str, other: str) -> str:
     """`better on A and B, not shown to differ on C`; empty if no network has both maps."""
     found = by_verdict(scores, name, other)
     return ", ".join(f"{word} on {listed(networks)}" for word, networks in found.items())
-
-
-def listed(words: Sequence[str]) -> str:
-    """`A, B and C`"""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
