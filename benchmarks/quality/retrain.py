@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from fastcam_export.evaluate.measures.masks import top
 from torch import nn
 
 from ..paths import RESULTS
 from .retraining import protocol
 from .retraining.cells import WHOLE, Cell, Results, planned
 from .retraining.imagenette import ARCHIVE, Photos, normalised, read_photos
+from .retraining.kept import kept_by
 from .retraining.small_resnet import behind, small_resnet, up_to
-from .retraining.trained_maps import Ranks, TrainedMaps
+from .retraining.trained_maps import TrainedMaps
 from .retraining.training import accuracy, train
 
 
@@ -64,14 +64,11 @@ class Experiment:
         return network
 
     def _input(self, cell: Cell) -> float:
-        share = cell.at if cell.mode == "KAR" else 1 - cell.at
         masked = {}
         for part, tensors in self._tensors.items():
             ranks = self._maps(cell.seed, part).of_input(cell.method)
-            if cell.mode == "ROAR":
-                ranks = _reversed(ranks)
             # 0 is the mean colour of the training photos.
-            masked[part] = tensors * torch.from_numpy(top(ranks, share))[:, None]
+            masked[part] = tensors * torch.from_numpy(kept_by(cell, ranks))[:, None]
         torch.manual_seed(cell.seed)
         network = small_resnet(self._classes)
         self._train(network, masked["train"], cell.seed, protocol.EPOCHS, protocol.PEAK_RATE)
@@ -83,12 +80,9 @@ class Experiment:
         masked = {}
         for part, tensors in self._tensors.items():
             ranks = self._maps(cell.seed, part).of_scale(cell.method, scale)
-            if cell.mode == "ROAR":
-                ranks = _reversed(ranks)
-            share = max(protocol.KEPT_IN_LAYER[cell.mode], 1 / ranks[0].size)
             with torch.no_grad():
                 activations = torch.cat([up_to(network, scale)(batch) for batch in tensors.split(256)])
-            masked[part] = activations * torch.from_numpy(top(ranks, share))[:, None]
+            masked[part] = activations * torch.from_numpy(kept_by(cell, ranks))[:, None]
         rest = behind(network, scale)
         self._train(rest, masked["train"], cell.seed, protocol.TUNE_EPOCHS, protocol.TUNE_RATE)
         return self._accuracy(rest, masked["val"])
@@ -109,11 +103,6 @@ class Experiment:
 
     def _accuracy(self, network: nn.Module, tensors: torch.Tensor) -> float:
         return accuracy(network, lambda chosen: tensors[chosen], self._photos["val"].labels)
-
-
-def _reversed(ranks: Ranks) -> Ranks:
-    """Ranks that start with the least salient pixel."""
-    return np.asarray(ranks[0].size - 1 - ranks, np.uint16)
 
 
 def run_cells(experiment: Experiment, cells: Iterable[Cell], results: Results, seconds: float) -> int:

@@ -19,6 +19,7 @@ from torch import nn
 from . import protocol
 
 Ranks = NDArray[np.uint16]
+"""The place of every pixel within its map, N×H×W: 0 for the most salient."""
 RANDOM_MAPS = {"random": "random", "blobs": "blobs", "centre": "centre", "Sobel": "Sobel"}
 """The controls by their names here and in `fastcam evaluate`."""
 _BATCH = 64
