@@ -12,8 +12,8 @@ from fastcam_export.evaluate.measures.agreement import rank_correlation
 
 from . import protocol
 from .cells import MODES
-from .paper_figures import COLUMNS, PAPER_D, paper_sum, sign
-from .scores import difference_score, information_score
+from .paper_figures import COLUMNS, PAPER_D, paper_sum
+from .scores import difference_score, information_score, retrain_sums
 
 ORDERS = 10_000
 """How many random orders the order of the paper is compared with."""
@@ -119,11 +119,11 @@ def input_scores(lines: Sequence[Line]) -> InputScores:
     whole = all(len(seeds[column]) == len(found) for column in compared)
     sums = {}
     for method in methods:
-        cells_of = [(sign(mode), (method, mode, at)) for mode, at in compared]
-        counted = [cells for cells in found.values() if all(key in cells for _, key in cells_of)]
-        if all(key in means for _, key in cells_of):
+        needed = [(method, mode, at) for mode, at in compared]
+        counted = [cells for cells in found.values() if all(key in cells for key in needed)]
+        if all(key in means for key in needed):
             sums[method] = [
-                sum(factor * 100 * cells[key] for factor, key in cells_of)
+                retrain_sums({(mode, at): 100 * cells[method, mode, at] for mode, at in compared})[2]
                 for cells in (counted if whole else [means])
             ]
     printed = {method: one for method in sums if (one := paper_sum(method, compared)) is not None}

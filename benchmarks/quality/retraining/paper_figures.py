@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from . import protocol
 from .cells import MODES
+from .scores import retrain_sums
 
 PAPER_D = {
     "smoe": 1.40, "std": 1.36, "truncnormal_entropy": 1.32, "shannon": 1.31, "truncnormal_std": 1.28,
@@ -27,14 +28,9 @@ PAPER_INPUT = {
 COLUMNS = [(mode, share) for mode in MODES for share in protocol.SHARES]
 
 
-def sign(mode: str) -> int:
-    """KAR counts for a map, ROAR against it."""
-    return 1 if mode == "KAR" else -1
-
-
 def paper_sum(method: str, columns: Sequence[tuple[str, float]]) -> float | None:
     """The paper's KAR minus its ROAR accuracies over some columns; None for maps that it does not have."""
     if not columns or method not in PAPER_INPUT:
         return None
     printed = dict(zip(COLUMNS, PAPER_INPUT[method], strict=True))
-    return sum(sign(mode) * printed[mode, share] for mode, share in columns)
+    return retrain_sums({column: printed[column] for column in columns})[2]

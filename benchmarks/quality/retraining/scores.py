@@ -44,6 +44,12 @@ def quartile_shares(scores: Mapping[str, Sequence[float]]) -> dict[str, tuple[fl
     return {method: tuple(n / conditions for n in found) for method, found in counts.items()}
 
 
-def retrain_sums(kar: Sequence[float], roar: Sequence[float]) -> tuple[float, float, float]:
-    """The sum of the KAR accuracies, minus that of the ROAR accuracies, and the two together."""
-    return sum(kar), -sum(roar), sum(kar) - sum(roar)
+def retrain_sums(accuracies: Mapping[tuple[str, float], float]) -> tuple[float, float, float]:
+    """The sum of the KAR accuracies, minus that of the ROAR accuracies, and the two together.
+
+    Args:
+        accuracies: By `KAR` or `ROAR`, and the share of the pixels.
+    """
+    kar = sum(accuracy for (mode, _), accuracy in accuracies.items() if mode == "KAR")
+    roar = sum(accuracy for (mode, _), accuracy in accuracies.items() if mode == "ROAR")
+    return kar, -roar, kar - roar

@@ -9,6 +9,7 @@ import pytest
 from fastcam_export.analysis.flops import count_flops
 from support.shared_data import shared
 
+from benchmarks.quality.retraining.paper_figures import COLUMNS, paper_sum
 from benchmarks.quality.retraining.scores import (
     difference_score,
     information_score,
@@ -24,6 +25,18 @@ SHORT = {
     "Shanon Ent": "Shannon Ent",
     "Log Normal Ent": "Log Normal ENT",
 }
+"""Names in other tables than that of the accuracies per layer, and what they are called there."""
+SUMMED = {
+    "Integrated Grad": "Integrated Grad.",
+    "Trunc Normal Ent + Layer Weights [1,1,1,1,1]": "Trunc Normal Ent + Weights [1,...,1]",
+    "SMOE Scale + Layer Weights [1,1,1,1,1]": "SMOE Scale + Layer Weights [1,...,1]",
+    "SMOE Scale + Layer Weights [1,2,3,4,5]": "SMOE Scale + Layer Weights [1,...,5]",
+    "Normal Std + Prior Layer Weights": "Normal Std + Prior L. Weights",
+    "Trunc Normal Ent + Prior Layer Weights": "Trunc Normal Ent + Prior L. Weights",
+    "Integrated Grad -w- SmoothGrad Sq.": "Integrated Grad. -w- SmoothGrad Sq.",
+    "SMOE Scale + Prior Wts. -w- GradCAM++": "SMOE Scale -w- GradCAM++",
+}
+"""Names in the table of the sums, and in that of the accuracies."""
 
 
 def _rows(label: str) -> list[list[str]]:
@@ -99,6 +112,23 @@ def test_the_difference_scores_follow_but_for_seven_of_imagenets_nine() -> None:
     assert _scores(difference_score, "ImageNet")["Log Normal Mean"] == pytest.approx(1.0855)
 
 
+def _quartiles() -> dict[str, list[float]]:
+    """The quartile table by method, in percent: three columns of either score."""
+    return {
+        SHORT.get(name, name): [float(cell.removesuffix("\\%")) for cell in cells]
+        for name, *cells in _rows("table:quartile_ranking")[1:]
+    }
+
+
+def _masked_photos() -> dict[str, tuple[float, ...]]:
+    """Accuracies by method in percent, in the order of `COLUMNS`."""
+    return {
+        re.sub(r"^.*\s{2,}", "", name).strip(): tuple(map(float, cells))
+        for name, *cells in _rows("table:app_comp_kar_roar")
+        if re.fullmatch(r"[\d.]+", cells[-1])
+    }
+
+
 def _by_condition() -> dict[str, list[float]]:
     """The information score of each method in the 15 conditions: three data sets by five layers."""
     values: dict[str, list[float]] = {}
@@ -115,24 +145,34 @@ def _by_condition() -> dict[str, list[float]]:
 
 def test_the_quartiles_of_the_information_score_follow_in_27_of_27_cells() -> None:
     shares = quartile_shares(_by_condition())
-    compared = 0
-    for row in _rows("table:quartile_ranking")[1:]:
-        printed = [float(cell.removesuffix("\\%")) / 100 for cell in row[4:7]]
-        assert shares[SHORT.get(row[0], row[0])] == pytest.approx(printed, abs=0.0001)
-        compared += 3
-    assert compared == 27
+    printed = {name: row[3:] for name, row in _quartiles().items()}
+    assert sum(map(len, printed.values())) == 27
+    for name, row in printed.items():
+        assert [100 * share for share in shares[name]] == pytest.approx(row, abs=0.01)
 
 
-def test_kar_and_roar_sums_follow_but_for_two_that_are_swapped() -> None:
-    sums = {}
-    for row in _rows("table:app_comp_kar_roar"):
-        if re.fullmatch(r"[\d.]+", row[-1]):
-            values = np.array(row[1:], float) / 100
-            sums[re.sub(r"^.*\s{2,}", "", row[0]).strip()] = retrain_sums(values[:5], values[5:])
-    assert sums["SMOE Scale + Prior Layer Weights"] == pytest.approx((3.61, -2.31, 1.30), abs=0.005)
-    assert sums["SMOE Scale -w- GradCAM++"] == pytest.approx((3.66, -2.22, 1.44), abs=0.005)
-    assert sums["GradCAM++"] == pytest.approx((3.64, -2.27, 1.37), abs=0.005)
-    assert sums["Gradient -w- SmoothGrad Sq."] == pytest.approx((3.52, -2.12, 1.41), abs=0.005)
-    # Printed: Integrated Gradients 0.03, Guided Backprop 0.04.
-    assert sums["Integrated Grad."][2] == pytest.approx(0.04, abs=0.001)
-    assert sums["Guided Backprop"][2] == pytest.approx(0.03, abs=0.003)
+def test_40_of_42_kar_and_roar_sums_follow_and_the_other_two_are_swapped() -> None:
+    raw = _masked_photos()
+    sums, printed = {}, {}
+    for cited, *cells in _rows("table:sum_kar_roar")[1:]:
+        name = cited.partition(" \\cite")[0]
+        printed[name] = [float(cell) for cell in cells[:3]]
+        values = raw[SUMMED.get(name, name)]
+        sums[name] = [one / 100 for one in retrain_sums(dict(zip(COLUMNS, values, strict=True)))]
+    differing = [
+        (name, column)
+        for name, row in printed.items()
+        for column, value in enumerate(row)
+        if abs(sums[name][column] - value) > 0.005
+    ]
+    assert len(printed) == 14
+    assert differing == [("Integrated Grad", 2), ("Guided Backprop", 2)]
+    assert sums["Integrated Grad"][2] == pytest.approx(printed["Guided Backprop"][2], abs=0.005)
+    assert sums["Guided Backprop"][2] == pytest.approx(printed["Integrated Grad"][2], abs=0.005)
+
+
+def test_the_sum_over_some_columns_takes_kar_for_a_map_and_roar_against_it() -> None:
+    columns = [("KAR", 0.1), ("ROAR", 0.5), ("ROAR", 0.9)]
+    assert paper_sum("smoe prior", columns) == pytest.approx(65.44 - 48.48 - 17.72)
+    assert paper_sum("centre", columns) is None
+    assert paper_sum("smoe prior", []) is None
