@@ -9,7 +9,16 @@ import pytest
 from fastcam_export.analysis.flops import count_flops
 from support.shared_data import shared
 
-from benchmarks.quality.retraining.paper_figures import COLUMNS, paper_sum
+from benchmarks.quality.retraining import protocol
+from benchmarks.quality.retraining.paper_figures import (
+    COLUMNS,
+    PAPER_D,
+    PAPER_D_RECOMPUTED,
+    PAPER_I,
+    PAPER_INPUT,
+    PAPER_QUARTILES,
+    paper_sum,
+)
 from benchmarks.quality.retraining.scores import (
     difference_score,
     information_score,
@@ -26,6 +35,29 @@ SHORT = {
     "Log Normal Ent": "Log Normal ENT",
 }
 """Names in other tables than that of the accuracies per layer, and what they are called there."""
+STATISTICS = {
+    "SMOE Scale": "smoe",
+    "STD": "std",
+    "Mean": "mean",
+    "Shannon Ent": "shannon",
+    "Log Normal Mean": "lognormal_mean",
+    "Log Normal ENT": "lognormal_entropy",
+    "Trunc Normal Mean": "truncnormal_mean",
+    "Trunc Normal Std": "truncnormal_std",
+    "Trunc Normal Ent": "truncnormal_entropy",
+}
+MAPS = {
+    "SMOE Scale + Prior Layer Weights": "smoe prior",
+    "SMOE Scale + Layer Weights [1,...,5]": "smoe linear",
+    "SMOE Scale + Layer Weights [1,...,1]": "smoe equal",
+    "Normal Std + Prior L. Weights": "std",
+    "Trunc Normal Ent + Prior L. Weights": "truncnormal_entropy",
+    "GradCAM++": "Grad-CAM++",
+    "SMOE Scale -w- GradCAM++": "smoe × Grad-CAM++",
+    "Gradient -w- SmoothGrad Sq.": protocol.SMOOTHGRAD,
+    "Rand": protocol.RANDOM,
+}
+"""The paper's names of what the experiments have too, and ours."""
 SUMMED = {
     "Integrated Grad": "Integrated Grad.",
     "Trunc Normal Ent + Layer Weights [1,1,1,1,1]": "Trunc Normal Ent + Weights [1,...,1]",
@@ -149,6 +181,27 @@ def test_the_quartiles_of_the_information_score_follow_in_27_of_27_cells() -> No
     assert sum(map(len, printed.values())) == 27
     for name, row in printed.items():
         assert [100 * share for share in shares[name]] == pytest.approx(row, abs=0.01)
+
+
+def test_the_papers_scores_and_quartiles_are_copied_as_printed() -> None:
+    difference, information = _published(1), _published(5)
+    assert {STATISTICS[name]: row[3] for name, row in difference.items()} == PAPER_D
+    assert {STATISTICS[name]: row[3] for name, row in information.items()} == PAPER_I
+    quartiles = {STATISTICS[name]: tuple(row[3:]) for name, row in _quartiles().items()}
+    assert quartiles == PAPER_QUARTILES
+
+
+def test_the_recomputed_difference_scores_are_those_of_the_papers_accuracies() -> None:
+    computed = [_scores(difference_score, data) for data in SETS]
+    means = {STATISTICS[name]: np.mean([scores[name] for scores in computed]) for name in computed[0]}
+    assert means == pytest.approx(PAPER_D_RECOMPUTED, abs=0.005)
+
+
+def test_the_papers_accuracies_on_masked_photos_are_copied_as_printed() -> None:
+    raw = _masked_photos()
+    assert {ours: raw[name] for name, ours in MAPS.items()} == PAPER_INPUT
+    printed = next(row for row in _rows("table:app_comp_kar_roar") if row[0].endswith("Method"))
+    assert [cell.removesuffix("\\%") for cell in printed[1:]] == [f"{100 * at:.0f}" for _, at in COLUMNS]
 
 
 def test_40_of_42_kar_and_roar_sums_follow_and_the_other_two_are_swapped() -> None:
