@@ -52,7 +52,7 @@ def test_ranks_of_a_scale_begin_at_its_highest_mean(
 
 
 @pytest.mark.parametrize("method", ["smoe prior", "Grad-CAM", "smoe × Grad-CAM++"])
-def test_ranks_of_the_file_s_maps_begin_at_the_highest(
+def test_ranks_of_the_files_maps_begin_at_the_highest(
     maps: TrainedMaps, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     made = np.random.default_rng(2).random((PHOTOS, 64, 64)).astype(np.float32)
