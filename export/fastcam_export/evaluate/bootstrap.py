@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
+METHOD = f"{RESAMPLES} resamples, expanded percentile, {100 * CONFIDENCE:g} %"
+"""How the intervals are made, for the reader of a report."""
 _SEED = 19
+_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
@@ -31,24 +36,57 @@ class Estimate:
 
 
 def estimate(values: Sequence[float], block: int = 1) -> Estimate:
-    """The mean and its 95 % percentile bootstrap interval; for a paired interval, pass the differences.
+    """The mean and its 95 % bootstrap interval; for a paired interval, pass the differences.
+
+    The interval is the expanded percentile interval (Hesterberg, What Teachers Should Know About the
+    Bootstrap, 2015): the plain one is too narrow for few values.
 
     Values that follow one another in time, such as the frames of a video, are alike: with `block`, so many in
-    a row are drawn together (the circular block bootstrap).
+    a row are drawn together (the circular block bootstrap). Two whole blocks are the least for an interval.
     """
     samples = np.asarray(values, np.float64)
     if not samples.size:
         return Estimate(float("nan"), float("nan"), float("nan"))
-    if samples.size <= block:
+    independent = samples.size // block
+    if independent < 2:
         return Estimate(float(samples.mean()), float("nan"), float("nan"))
     blocks = -(-samples.size // block)
     starts = np.random.default_rng(_SEED).integers(samples.size, size=(RESAMPLES, blocks))
     chosen = (starts[..., None] + np.arange(block)).reshape(RESAMPLES, -1)[:, : samples.size] % samples.size
     means = samples[chosen].mean(axis=1)
-    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    tail = tail_share(independent)
+    low, high = np.quantile(means, [tail, 1 - tail])
     return Estimate(float(samples.mean()), float(low), float(high))
 
 
 def estimate_difference(values: Sequence[float], reference: Sequence[float], block: int = 1) -> Estimate:
     """The mean of `values − reference`, item by item."""
     return estimate([one - other for one, other in zip(values, reference, strict=True)], block)
+
+
+def tail_share(count: int) -> float:
+    """The share of the resampled means beyond each end of the interval, for so many independent values.
+
+    Means of resamples vary less than those of new samples, by √((n−1)/n), and the spread of few values is
+    itself uncertain. Student's t accounts for both: Φ(−√(n/(n−1)) · t), which tends to 2.5 %.
+    """
+    t = student_t((1 + CONFIDENCE) / 2, count - 1)
+    return _NORMAL.cdf(-math.sqrt(count / (count - 1)) * t)
+
+
+def student_t(probability: float, freedom: int) -> float:
+    """A quantile of Student's t, by the expansion of Cornish and Fisher (Abramowitz and Stegun, 26.7.5).
+
+    For 97.5 % it errs by 0.03 % with 4 degrees of freedom, and by less with more. With fewer it is too small,
+    but `tail_share` is then less than one resample.
+    """
+    x = _NORMAL.inv_cdf(probability)
+    square = x * x
+    terms = (
+        x,
+        (square + 1) * x / 4,
+        ((5 * square + 16) * square + 3) * x / 96,
+        (((3 * square + 19) * square + 17) * square - 15) * x / 384,
+        ((((79 * square + 776) * square + 1482) * square - 1920) * square - 945) * x / 92160,
+    )
+    return sum(term / freedom**power for power, term in enumerate(terms))

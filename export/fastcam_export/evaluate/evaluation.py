@@ -9,7 +9,7 @@ from pathlib import Path
 from fastcam_runtime.errors import FastcamError, SourceError
 from fastcam_runtime.image import Image
 
-from .bootstrap import RESAMPLES
+from .bootstrap import METHOD
 from .controls import CONTROLS
 from .judging import Judged, judge
 from .measures import perturbation, road, shuffling
@@ -189,7 +189,7 @@ def _setup(subject: Subject, request: EvaluationRequest) -> dict[str, object]:
         "road_levels": list(road.LEVELS),
         "target": "the predicted class of the whole picture",
         "seed": request.seed,
-        "bootstrap": f"{RESAMPLES} resamples, percentile, 95 %",
+        "bootstrap": METHOD,
         "statistic": meta.statistic,
         "normalize": meta.normalize,
         "weights": [tap.weight for tap in meta.taps],

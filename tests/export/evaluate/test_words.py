@@ -75,6 +75,11 @@ def test_so_few_pictures_lead_to_no_conclusion(count: int) -> None:
     assert "nan" not in table.text(found) + page.html(found)
 
 
+@pytest.mark.parametrize(("count", "told"), [(6, "about two, if"), (29, "about two, if"), (30, "by chance.")])
+def test_few_pictures_mislead_more_often(count: int, told: str) -> None:
+    assert told in _line(_evaluation(count), "Of twenty differences")
+
+
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
