@@ -10,9 +10,10 @@ import cv2
 import numpy as np
 import pytest
 
+from benchmarks.quality.json_lines import read_results
 from benchmarks.quality.retrain import Experiment, run_cells
 from benchmarks.quality.retraining import protocol
-from benchmarks.quality.retraining.cells import MODES, WHOLE, Cell, Results, planned
+from benchmarks.quality.retraining.cells import MODES, WHOLE, Cell, Results, accuracies, planned
 from benchmarks.quality.retraining.imagenette import Photos
 
 
@@ -85,11 +86,29 @@ def test_a_cell_is_kept_that_follows_on_half_a_line(tmp_path: Path) -> None:
     assert run_cells(experiment, cells, again, 600) == 0
 
 
+def test_a_cell_with_two_lines_counts_once(tmp_path: Path) -> None:
+    """Two lines of the same cell are in files that were written before the plan had it once."""
+    cell, results = Cell("input", "random", "KAR", 0.5, 0), Results(tmp_path / "results.jsonl")
+    for found in (0.4, 0.5):
+        results.add(cell, found)
+    assert Results(tmp_path / "results.jsonl").accuracy(cell) == 0.4
+    assert accuracies(read_results(tmp_path / "results.jsonl")) == {cell: 0.4}
+
+
+def test_a_cell_of_another_version_of_the_plan_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell, path = Cell("layer", "smoe", "KAR", 5, 0), tmp_path / "results.jsonl"
+    Results(path).add(cell, 0.4)
+    monkeypatch.setattr(protocol, "VERSION", protocol.VERSION + 1)
+    assert Results(path).accuracy(cell) is None
+
+
 def test_the_plan_has_every_cell_once() -> None:
     cells = list(planned(seeds=[0]))
     layers = [cell for cell in cells if cell.experiment == "layer"]
     inputs = [cell for cell in cells if cell.experiment == "input"]
     assert len(set(layers)) == len(layers) == 10 * 5 * 2
     # Random pixels: KAR of a share is ROAR of the rest, and is run once.
-    assert len(set(inputs)) == 14 * 5 * 2 + 5
+    assert len(set(inputs)) == len(inputs) == 14 * 5 * 2 + 5
     assert {cell.seed for cell in planned()} == set(protocol.SEEDS)
