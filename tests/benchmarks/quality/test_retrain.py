@@ -112,3 +112,4 @@ def test_the_plan_has_every_cell_once() -> None:
     # Random pixels: KAR of a share is ROAR of the rest, and is run once.
     assert len(set(inputs)) == len(inputs) == 14 * 5 * 2 + 5
     assert {cell.seed for cell in planned()} == set(protocol.SEEDS)
+    assert f"all {len(list(planned()))} cells" in str(protocol.__doc__)
