@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
 METHOD = f"{RESAMPLES} resamples, expanded percentile, {100 * CONFIDENCE:g} %"
 """How the intervals are made, for the reader of a report."""
 _SEED = 19
+_BYTES = 1 << 22
+"""Memory for the resamples that are drawn at once: thousands of pictures would need gigabytes for all."""
 _NORMAL = NormalDist()
 
 
@@ -50,10 +54,7 @@ def estimate(values: Sequence[float], block: int = 1) -> Estimate:
     independent = samples.size // block
     if independent < 2:
         return Estimate(float(samples.mean()), float("nan"), float("nan"))
-    blocks = -(-samples.size // block)
-    starts = np.random.default_rng(_SEED).integers(samples.size, size=(RESAMPLES, blocks))
-    chosen = (starts[..., None] + np.arange(block)).reshape(RESAMPLES, -1)[:, : samples.size] % samples.size
-    means = samples[chosen].mean(axis=1)
+    means = _resampled_means(samples, block)
     tail = tail_share(independent)
     low, high = np.quantile(means, [tail, 1 - tail])
     return Estimate(float(samples.mean()), float(low), float(high))
@@ -62,6 +63,28 @@ def estimate(values: Sequence[float], block: int = 1) -> Estimate:
 def estimate_difference(values: Sequence[float], reference: Sequence[float], block: int = 1) -> Estimate:
     """The mean of `values − reference`, item by item."""
     return estimate([one - other for one, other in zip(values, reference, strict=True)], block)
+
+
+class Estimates:
+    """Estimates that are computed once, however often a report needs them.
+
+    They are found by the values themselves, so they are right whatever was added or changed in between.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[bytes, int], Estimate] = {}
+
+    def of(self, values: Sequence[float], block: int = 1) -> Estimate:
+        """The same as `estimate(values, block)`."""
+        samples = np.asarray(values, np.float64)
+        key = blake2b(samples.tobytes()).digest(), block
+        if key not in self._known:
+            self._known[key] = estimate(samples.tolist(), block)
+        return self._known[key]
+
+    def of_difference(self, values: Sequence[float], reference: Sequence[float], block: int = 1) -> Estimate:
+        """The same as `estimate_difference(values, reference, block)`."""
+        return self.of([one - other for one, other in zip(values, reference, strict=True)], block)
 
 
 def tail_share(count: int) -> float:
@@ -89,4 +112,19 @@ def student_t(probability: float, freedom: int) -> float:
         (((3 * square + 19) * square + 17) * square - 15) * x / 384,
         ((((79 * square + 776) * square + 1482) * square - 1920) * square - 945) * x / 92160,
     )
-    return sum(term / freedom**power for power, term in enumerate(terms))
+    return math.fsum(term / freedom**power for power, term in enumerate(terms))
+
+
+def _resampled_means(samples: NDArray[np.float64], block: int) -> NDArray[np.float64]:
+    """The means of `RESAMPLES` resamples, drawn in parts that need bounded memory."""
+    random = np.random.default_rng(_SEED)
+    blocks = -(-samples.size // block)
+    rows = max(1, _BYTES // (16 * samples.size))
+    parts = []
+    for begun in range(0, RESAMPLES, rows):
+        starts = random.integers(samples.size, size=(min(rows, RESAMPLES - begun), blocks))
+        if block > 1:
+            following = (starts[..., None] + np.arange(block)).reshape(len(starts), -1)
+            starts = following[:, : samples.size] % samples.size
+        parts.append(samples[starts].mean(axis=1))
+    return np.concatenate(parts)

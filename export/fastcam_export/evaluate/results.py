@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .bootstrap import Estimate, estimate, estimate_difference
+from .bootstrap import Estimate, Estimates
 from .measures.flicker import Flicker
 from .metrics import METRICS
 
@@ -63,6 +63,8 @@ class Evaluation:
     worst: list[Example] = field(default_factory=list)
     stopped: bool = False
     notes: list[str] = field(default_factory=list)
+    estimates: Estimates = field(default_factory=Estimates, repr=False, compare=False)
+    """Of the figures above: the table, the page and the JSON share them."""
 
     @property
     def reference(self) -> str:
@@ -75,11 +77,12 @@ class Evaluation:
 
     def mean(self, metric: str, method: str) -> Estimate:
         """The mean over the pictures, with its interval."""
-        return estimate(self.values(metric, method))
+        return self.estimates.of(self.values(metric, method))
 
     def difference(self, metric: str, method: str, other: str | None = None) -> Estimate:
         """The mean of the differences to the reference, or to another method, picture by picture."""
-        return estimate_difference(self.values(metric, method), self.values(metric, other or self.reference))
+        reference = self.values(metric, other or self.reference)
+        return self.estimates.of_difference(self.values(metric, method), reference)
 
     def measured(self, metrics: Sequence[str] = tuple(METRICS)) -> list[str]:
         """The metrics that at least one picture has."""
@@ -101,20 +104,21 @@ class Evaluation:
     def class_dependence(self, name: str) -> Estimate | None:
         """The agreement of a class map with that of another class; None for maps without a class."""
         values = self._of("classes", name)
-        return estimate(values) if values else None
+        return self.estimates.of(values) if values else None
 
     def edges(self, name: str) -> Estimate:
         """The agreement of a map with the edge filter."""
-        return estimate(self._of("edges", name))
+        return self.estimates.of(self._of("edges", name))
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but the example pictures, for a JSON file."""
+        """Everything but the example pictures, for a JSON file; it shares the lists of raw values."""
+        measured = self.measured()
         summary = {
             method: {
                 metric: self._summary(
                     self.values(metric, method), self.values(metric, self.reference), keep=False
                 )
-                for metric in self.measured()
+                for metric in measured
             }
             for method in self.methods
         }
@@ -134,7 +138,7 @@ class Evaluation:
                 kind: {method: self.curve(kind, method).round(6).tolist() for method in self.methods}
                 for kind in kinds
             },
-            "pictures": [asdict(picture) for picture in self.pictures],
+            "pictures": [{**vars(picture)} for picture in self.pictures],
         }
 
     def _check(self, maps: dict[str, list[float]]) -> dict[str, Any]:
@@ -145,9 +149,9 @@ class Evaluation:
         self, values: Sequence[float], reference: Sequence[float], *, keep: bool = True
     ) -> dict[str, Any]:
         """The mean, the paired difference if the reference has this figure, and the raw values."""
-        found: dict[str, Any] = estimate(values).as_dict()
+        found: dict[str, Any] = self.estimates.of(values).as_dict()
         if len(reference) == len(values):
-            found["difference"] = estimate_difference(values, reference).as_dict()
+            found["difference"] = self.estimates.of_difference(values, reference).as_dict()
         return {**found, "values": list(values)} if keep else found
 
     def _of(self, what: str, name: str) -> list[float]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from fastcam_export.evaluate.bootstrap import estimate, estimate_difference, student_t, tail_share
+from fastcam_export.evaluate import bootstrap
+from fastcam_export.evaluate.bootstrap import Estimates, estimate, estimate_difference, student_t, tail_share
 from scipy import stats
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
@@ -124,3 +126,30 @@ def test_fewer_than_two_blocks_have_no_interval() -> None:
     assert np.isnan(estimate([1.0, 2.0, 3.0], block=10).low)
     assert np.isnan(estimate([float(k) for k in range(19)], block=10).low)
     assert np.isfinite(estimate([float(k) for k in range(20)], block=10).low)
+
+
+@pytest.mark.parametrize("block", [1, 10])
+def test_thousands_of_values_need_little_memory(block: int) -> None:
+    """All resamples at once would need 160 MB for 5,000 values, and more with blocks."""
+    values = np.random.default_rng(0).random(5_000).tolist()
+    tracemalloc.start()
+    estimate(values, block)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
+
+
+@pytest.mark.parametrize("block", [1, 10])
+def test_the_parts_make_no_difference(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(0).random(64).tolist()
+    whole = estimate(values, block)
+    monkeypatch.setattr(bootstrap, "_BYTES", 16 * 64 * 7)
+    assert estimate(values, block) == whole
+
+
+def test_an_estimate_is_found_by_its_values_and_block() -> None:
+    known, values = Estimates(), [0.1, 0.5, 0.2, 0.4]
+    assert known.of(values) is known.of(tuple(values)) is known.of_difference(values, [0.0] * 4)
+    assert known.of(values, 2) == estimate(values, 2) != known.of(values)
+    values.append(0.9)
+    assert known.of(values) == estimate(values)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from fastcam_export.evaluate import bootstrap
+from fastcam_export.evaluate.bootstrap import Estimate, estimate
 from fastcam_export.evaluate.controls import CONTROLS
 from fastcam_export.evaluate.report import page, table
 from fastcam_export.evaluate.report.words import conclusions
@@ -134,6 +137,22 @@ def test_every_figure_has_an_interval() -> None:
     for row in rows:
         assert all(cell.endswith((")", "]")) for cell in row[1:] if cell)
     assert rows[-1][1] == ""  # saliency_map has no class
+
+
+def test_table_page_and_json_share_their_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _evaluation(auc={"cam": 0.1}, classes=lambda k: k / 40)
+    asked: list[tuple[float, ...]] = []
+
+    def counted(values: Sequence[float], block: int = 1) -> Estimate:
+        asked.append(tuple(values))
+        return estimate(values, block)
+
+    monkeypatch.setattr(bootstrap, "estimate", counted)
+    for report in (table.text, page.html, Evaluation.as_dict):
+        report(found)
+    assert len(asked) == len(set(asked))
+    found.pictures.append(replace(found.pictures[0], name="one more"))
+    assert found.mean("pixel_auc", "cam") == estimate(found.values("pixel_auc", "cam"))
 
 
 def test_no_picture_is_among_the_best_and_the_worst() -> None:

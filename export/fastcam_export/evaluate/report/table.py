@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import fmean
 
 from fastcam_runtime.text import left_table
 
-from ..bootstrap import Estimate, estimate, estimate_difference
+from ..bootstrap import Estimate, Estimates
 from ..measures import road
 from ..measures.flicker import Flicker
 from ..measures.perturbation import LEVELS
@@ -47,13 +48,14 @@ def text(found: Evaluation) -> str:
 def main_rows(found: Evaluation, wanted: Sequence[str] = SHOWN) -> list[tuple[str, ...]]:
     """The means with their intervals; the best of a column is starred."""
     metrics = found.measured(wanted)
+    best = {metric: _best(found, metric) for metric in metrics}
     rows: list[tuple[str, ...]] = [("map", *(METRICS[metric].title for metric in metrics))]
     for method in found.methods:
         cells = [
             _cell(
                 found.mean(metric, method),
                 None if method == found.reference else found.difference(metric, method),
-                "*" if method == _best(found, metric) else " ",
+                "*" if method == best[metric] else " ",
             )
             for metric in metrics
         ]
@@ -70,8 +72,8 @@ def sanity_rows(found: Evaluation) -> list[tuple[str, ...]]:
         for name in found.maps:
             values = maps.get(name, [])
             paired = name != found.reference and len(reference) == len(values)
-            gap = estimate_difference(values, reference) if paired else None
-            cells.append(_cell(estimate(values), gap) if values else "")
+            gap = found.estimates.of_difference(values, reference) if paired else None
+            cells.append(_cell(found.estimates.of(values), gap) if values else "")
         rows.append((what, *cells))
     return rows
 
@@ -88,8 +90,8 @@ def flicker_rows(found: Evaluation) -> list[tuple[str, ...]]:
     reference = found.flicker.get(found.reference)
     for name, one in found.flicker.items():
         other = None if name == found.reference else reference
-        plain = _change(one, other, lambda f: f.changes)
-        smoothed = _change(one, other, lambda f: f.smoothed_changes)
+        plain = _change(found.estimates, one, other, lambda f: f.changes)
+        smoothed = _change(found.estimates, one, other, lambda f: f.smoothed_changes)
         rows.append((name, plain, smoothed, f"{one.correlation:.3f}", str(one.frames)))
     return rows
 
@@ -103,11 +105,13 @@ def brackets(found: Evaluation) -> str:
     )
 
 
-def _change(one: Flicker, other: Flicker | None, of: Callable[[Flicker], Sequence[float]]) -> str:
-    mean = estimate(of(one), FRAMES_ALIKE)
+def _change(
+    estimates: Estimates, one: Flicker, other: Flicker | None, of: Callable[[Flicker], Sequence[float]]
+) -> str:
+    mean = estimates.of(of(one), FRAMES_ALIKE)
     gap = None
     if other is not None and len(of(other)) == len(of(one)):
-        gap = estimate_difference(of(one), of(other), FRAMES_ALIKE)
+        gap = estimates.of_difference(of(one), of(other), FRAMES_ALIKE)
     return _cell(mean, gap, digits=1)
 
 
@@ -130,7 +134,7 @@ def interval(difference: Estimate, digits: int = 3) -> str:
 
 def _best(found: Evaluation, metric: str) -> str:
     sign = 1 if METRICS[metric].higher_is_better else -1
-    return max(found.methods, key=lambda method: sign * found.mean(metric, method).mean)
+    return max(found.methods, key=lambda method: sign * fmean(found.values(metric, method)))
 
 
 def legend(found: Evaluation) -> str:

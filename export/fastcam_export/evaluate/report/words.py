@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from statistics import fmean
 
-from ..bootstrap import Estimate, estimate, estimate_difference
+from ..bootstrap import Estimate
 from ..controls import CONTROLS
 from ..results import Evaluation
 from .numbers import plain
@@ -103,11 +103,11 @@ def _about_weights(found: Evaluation) -> list[str]:
         kept, unrelated = found.sanity.get("all", {}).get(name), found.other_picture.get(name)
         if not kept or not unrelated:
             continue
-        left, level, edges = _mean(kept), _mean(unrelated), found.edges(name).mean
+        left, level, edges = fmean(kept), fmean(unrelated), found.edges(name).mean
         text = f"{name}: with all weights shuffled its rank correlation with itself is {plain(left, 2)}, "
         if len(kept) < FEWEST or len(kept) != len(unrelated):
             continue
-        if _sign(estimate_difference(kept, unrelated)) > 0:
+        if _sign(found.estimates.of_difference(kept, unrelated)) > 0:
             text += (
                 f"more than with the map of another picture ({plain(level, 2)}): a part of it shows the "
                 "picture, not what was learnt. Do not use it to check whether a network has learnt."
@@ -158,7 +158,3 @@ def _about_objects(found: Evaluation) -> list[str]:
         else:
             lines.append(f"{name} is not shown to find the marked objects better than the centre {figures}.")
     return lines
-
-
-def _mean(values: Sequence[float]) -> float:
-    return estimate(values).mean
