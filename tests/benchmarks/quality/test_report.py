@@ -202,7 +202,7 @@ def _layer_lines(seed: int, best: float) -> list[dict[str, object]]:
 def test_seeds_are_averaged_and_the_order_is_compared_with_the_papers() -> None:
     text = " ".join(retrain_section([*_layer_lines(0, 0.5), *_layer_lines(1, 0.6)]).split())
     assert "| smoe | 55.0 | 30.0 | 0.25 (0.20, 0.30) |" in text
-    assert "| random | 30.0 | 30.0 | | | |" in text
+    assert "| random | 30.0 | 30.0 | | | | |" in text
     # By hand: the squared rank differences of the protocol's order and the paper's D add up to 82, and
     # 1 − 6·82 / (9·80) = 0.32.
     assert "Rank correlation with the paper's order: 0.32 (9 rows; " in text
