@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from fastcam_runtime.errors import FastcamError, SourceError
 from fastcam_runtime.image import Image
+from numpy.typing import NDArray
 
 from .bootstrap import METHOD
 from .controls import CONTROLS
 from .judging import Judged, judge
 from .measures import perturbation, road, shuffling
-from .measures.agreement import rank_correlation
+from .measures.agreement import Agreements, agreement
 from .measures.baselines import BLUR_SIGMA
 from .measures.flicker import flicker
 from .metrics import RANKED_BY
@@ -120,8 +122,7 @@ def _sanity(subject: Subject, found: Evaluation, kept: Sequence[Judged], folder:
     """Compare the maps of the file with those of copies with shuffled weights, for the same class."""
     if len(kept) > 1:
         for name in subject.words:
-            pairs = zip(kept, [*kept[1:], kept[0]], strict=True)
-            found.other_picture[name] = [rank_correlation(a.maps[name], b.maps[name]) for a, b in pairs]
+            found.other_picture[name] = _with_another([one.maps[name] for one in kept])
     if not kept:
         return
     whole = shuffling.load_whole(subject.path)
@@ -135,13 +136,22 @@ def _sanity(subject: Subject, found: Evaluation, kept: Sequence[Judged], folder:
         path.write_bytes(shuffling.shuffled(whole, share).SerializeToString())
         mixed = Subject(path, subject.threads, subject.name)
         path.unlink()
-        pairs_of: dict[str, list[float]] = {name: [] for name in subject.words}
+        pairs_of: dict[str, Agreements] = {name: [] for name in subject.words}
         for k, one in enumerate(kept):
             tell("shuffled weights", number * len(kept) + k, total)
             for name, values in mixed.maps(one.fed.tensor, one.target).items():
-                pairs_of[name].append(rank_correlation(one.maps[name], values))
+                pairs_of[name].append(agreement(one.maps[name], values))
         found.sanity[step] = pairs_of
     found.setup["sanity_pictures"] = [one.result.name for one in kept]
+
+
+def _with_another(maps: Sequence[NDArray[np.float32]]) -> Agreements:
+    """The rank correlation of each map with the next one that shows anything, around the end."""
+    found: Agreements = []
+    for number, one in enumerate(maps):
+        following = (agreement(one, other) for other in (*maps[number + 1 :], *maps[:number]))
+        found.append(next((value for value in following if value is not None), None))
+    return found
 
 
 def _video(subject: Subject, uri: str, found: Evaluation, tell: Tell) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .controls import CONTROLS, EDGES
 from .measures import perturbation, road
-from .measures.agreement import rank_correlation
+from .measures.agreement import agreement
 from .measures.baselines import BASELINES, Tensor
 from .measures.localisation import located, on_input
 from .measures.masks import ranking
@@ -73,7 +73,7 @@ def judge(subject: Subject, path: Path, frame: Image, marks: Marks | None, seed:
         "" if chances is None else label_of(target, subject.metadata.labels),
         None if chances is None else float(chances[target]),
         methods,
-        {name: rank_correlation(values, controls[EDGES]) for name, values in maps.items()},
+        {name: agreement(values, controls[EDGES]) for name, values in maps.items()},
         {} if chances is None else _other_class(subject, fed, maps, target, len(chances), seed),
         curves,
     )
@@ -109,10 +109,10 @@ def _perturb(
 
 def _other_class(
     subject: Subject, fed: FedPicture, maps: MapsByName, target: int, classes: int, seed: int
-) -> dict[str, float]:
+) -> dict[str, float | None]:
     """The rank correlation of each class map with that of a random class; empty if none can be chosen."""
     if not subject.class_words or not subject.takes_class or classes < 2:
         return {}
     other = (target + int(np.random.default_rng(seed).integers(1, classes))) % classes
     others = subject.maps(fed.tensor, other)
-    return {name: rank_correlation(maps[name], others[name]) for name in subject.class_words}
+    return {name: agreement(maps[name], others[name]) for name in subject.class_words}

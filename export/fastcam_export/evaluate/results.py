@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bootstrap import Estimate, Estimates
+from .measures.agreement import Agreements, known, known_pairs
 from .measures.flicker import Flicker
 from .metrics import METRICS
 
@@ -24,10 +25,10 @@ class PictureResult:
     """None, and the label is empty, if the network gives no class scores."""
     methods: dict[str, dict[str, float]]
     """The figures of `METRICS` by method."""
-    edges: dict[str, float]
-    """The rank correlation of each map with the edge filter."""
-    classes: dict[str, float]
-    """The rank correlation of each class map with that of a random other class."""
+    edges: dict[str, float | None]
+    """The rank correlation of each map with the edge filter; None for a constant map."""
+    classes: dict[str, float | None]
+    """The rank correlation of each class map with that of a random other class; None if one is constant."""
     curves: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     """The insertion and deletion curves, by kind and method."""
 
@@ -54,10 +55,10 @@ class Evaluation:
     """The maps of the file first, then the controls."""
     maps: tuple[str, ...] = ()
     pictures: list[PictureResult] = field(default_factory=list)
-    sanity: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    sanity: dict[str, dict[str, Agreements]] = field(default_factory=dict)
     """By step of the cascade and map: the rank correlation with the trained map, picture by picture."""
-    other_picture: dict[str, list[float]] = field(default_factory=dict)
-    """The rank correlation with the map of another picture: the level of unrelated maps."""
+    other_picture: dict[str, Agreements] = field(default_factory=dict)
+    """The same with the map of another picture: the level of unrelated maps."""
     flicker: dict[str, Flicker] = field(default_factory=dict)
     best: list[Example] = field(default_factory=list)
     worst: list[Example] = field(default_factory=list)
@@ -93,22 +94,51 @@ class Evaluation:
         rows = np.array([p.curves[kind][method] for p in self.pictures if kind in p.curves], np.float64)
         return np.asarray(rows.mean(axis=0))
 
-    def checks(self) -> dict[str, dict[str, list[float]]]:
+    def checks(self) -> dict[str, dict[str, Agreements]]:
         """The rank correlations of each map with …, picture by picture: by what, and by map."""
         found = {f"itself, weights shuffled: {step}": maps for step, maps in self.sanity.items()}
         found["that of another picture"] = self.other_picture
-        found["the edge filter"] = {name: self._of("edges", name) for name in self.maps}
-        found["itself for a random class"] = {name: self._of("classes", name) for name in self.maps}
+        found["the edge filter"] = {name: self.of("edges", name) for name in self.maps}
+        found["itself for a random class"] = {name: self.of("classes", name) for name in self.maps}
         return {what: maps for what, maps in found.items() if any(maps.values())}
+
+    def left_out(self) -> list[str]:
+        """How many pictures each check leaves out, because a map is constant: one sentence for each."""
+        found = []
+        for what, maps in self.checks().items():
+            counts = [
+                f"{name} {values.count(None)} of {len(values)}"
+                for name, values in maps.items()
+                if None in values
+            ]
+            if counts:
+                found.append(
+                    f"rank correlation with {what}: pictures with a constant map, which shows nothing, are "
+                    f"left out: {', '.join(counts)}"
+                )
+        return found
 
     def class_dependence(self, name: str) -> Estimate | None:
         """The agreement of a class map with that of another class; None for maps without a class."""
-        values = self._of("classes", name)
-        return self.estimates.of(values) if values else None
+        values = self.of("classes", name)
+        return self.estimates.of(known(values)) if values else None
 
     def edges(self, name: str) -> Estimate:
         """The agreement of a map with the edge filter."""
-        return self.estimates.of(self._of("edges", name))
+        return self.estimates.of(known(self.of("edges", name)))
+
+    def compare(
+        self, values: Sequence[float | None], reference: Sequence[float | None]
+    ) -> tuple[Estimate, Estimate | None]:
+        """The mean, and that of the paired differences to the reference if it is of the same pictures."""
+        gap = None
+        if len(values) == len(reference):
+            gap = self.estimates.of_difference(*known_pairs(values, reference))
+        return self.estimates.of(known(values)), gap
+
+    def of(self, what: str, name: str) -> Agreements:
+        """The `edges` or `classes` of a map, picture by picture."""
+        return [getattr(p, what)[name] for p in self.pictures if name in getattr(p, what)]
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the example pictures, for a JSON file; it shares the lists of raw values."""
@@ -127,12 +157,12 @@ class Evaluation:
             "file": self.file,
             "setup": self.setup,
             "stopped": self.stopped,
-            "notes": self.notes,
+            "notes": [*self.left_out(), *self.notes],
             "summary": summary,
             "sanity": {step: self._check(maps) for step, maps in self.sanity.items()},
             "other_picture": self._check(self.other_picture),
-            "edges": self._check({name: self._of("edges", name) for name in self.maps}),
-            "class_dependence": self._check({name: self._of("classes", name) for name in self.maps}),
+            "edges": self._check({name: self.of("edges", name) for name in self.maps}),
+            "class_dependence": self._check({name: self.of("classes", name) for name in self.maps}),
             "flicker": {name: asdict(values) for name, values in self.flicker.items()},
             "curves": {
                 kind: {method: self.curve(kind, method).round(6).tolist() for method in self.methods}
@@ -141,18 +171,16 @@ class Evaluation:
             "pictures": [{**vars(picture)} for picture in self.pictures],
         }
 
-    def _check(self, maps: dict[str, list[float]]) -> dict[str, Any]:
+    def _check(self, maps: dict[str, Agreements]) -> dict[str, Any]:
         reference = maps.get(self.reference, [])
         return {name: self._summary(values, reference) for name, values in maps.items() if values}
 
     def _summary(
-        self, values: Sequence[float], reference: Sequence[float], *, keep: bool = True
+        self, values: Sequence[float | None], reference: Sequence[float | None], *, keep: bool = True
     ) -> dict[str, Any]:
         """The mean, the paired difference if the reference has this figure, and the raw values."""
-        found: dict[str, Any] = self.estimates.of(values).as_dict()
-        if len(reference) == len(values):
-            found["difference"] = self.estimates.of_difference(values, reference).as_dict()
-        return {**found, "values": list(values)} if keep else found
-
-    def _of(self, what: str, name: str) -> list[float]:
-        return [getattr(p, what)[name] for p in self.pictures if name in getattr(p, what)]
+        mean, gap = self.compare(values, reference)
+        found: dict[str, Any] = mean.as_dict()
+        if gap is not None:
+            found["difference"] = gap.as_dict()
+        return {**found, "left_out": values.count(None), "values": list(values)} if keep else found

@@ -14,6 +14,7 @@ import pytest
 from fastcam_export.evaluate import evaluation
 from fastcam_export.evaluate.evaluation import EvaluationRequest, begin, evaluate
 from fastcam_export.evaluate.measures import perturbation, road
+from fastcam_export.evaluate.measures.agreement import rank_correlation
 from fastcam_export.evaluate.objects import Objects
 from fastcam_export.evaluate.report import page, table
 from fastcam_export.evaluate.results import Evaluation
@@ -138,6 +139,26 @@ def test_without_a_choice_of_class_nothing_is_said_about_it(
     monkeypatch.setattr(Subject, "takes_class", False)
     found = _evaluate(_save(make_graft(), tmp_path), photos, sanity=False)
     assert found.class_dependence("cam") is None
+
+
+def test_constant_maps_are_left_out_of_the_checks(tmp_path: Path, photos: Path) -> None:
+    """The photos are red on gray: the maps of green and blue are constant, and so are all of a plain one."""
+    cv2.imwrite(str(photos / "2a.png"), np.full((64, 96, 3), 90, np.uint8))
+    found = _evaluate(_save(make_graft(work=1), tmp_path), photos)
+    assert [picture.name for picture in found.pictures][2:4] == ["2.png", "2a.png"]
+    assert found.of("classes", "cam") == [None] * 5
+    assert [value is None for value in found.of("edges", "saliency_map")] == [False] * 3 + [True, False]
+    assert found.sanity["all"]["saliency_map"] == [pytest.approx(1)] * 3 + [None, pytest.approx(1)]
+    # The picture behind the plain one stands in for it.
+    maps = [Subject(tmp_path / "model.onnx").maps(_tensor(tmp_path, photos / f"{k}.png")) for k in (2, 3)]
+    expected = rank_correlation(*(one["saliency_map"] for one in maps))
+    assert found.other_picture["saliency_map"][2] == pytest.approx(expected)
+    assert found.other_picture["saliency_map"][3] is None
+    assert "random class: pictures with a constant map, which shows nothing, are left" in table.text(found)
+
+
+def _tensor(folder: Path, photo: Path) -> np.ndarray:
+    return Subject(folder / "model.onnx").see(cv2.imread(str(photo))).tensor
 
 
 def test_curves_are_those_of_the_finished_pictures(

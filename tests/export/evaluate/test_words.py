@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ Levels = dict[str, float]
 
 def _evaluation(
     count: int = 40, blur: Levels | None = None, mean: Levels | None = None, auc: Levels | None = None,
-    classes: Callable[[int], float] | None = None,
+    classes: Callable[[int], float | None] | None = None,
 ) -> Evaluation:  # fmt: skip
     """Pictures whose figures are these levels, 0 by default, plus a little noise."""
     random = np.random.default_rng(0)
@@ -101,6 +102,27 @@ def test_what_is_said_of_the_class_holds_for_the_whole_interval(
     assert verdict in _line(found, "random class")
 
 
+def test_pictures_with_a_constant_class_map_do_not_count() -> None:
+    """As correlations of 0 they would read as dependence on the class."""
+    found = _evaluation(40, classes=lambda k: None if k % 4 == 0 else 0.9)
+    assert "it hardly depends on the class" in _line(found, "cam:", "random class")
+    told = "rank correlation with itself for a random class: pictures with a constant map"
+    for report in (table.text(found), page.html(found), json.dumps(found.as_dict(), ensure_ascii=False)):
+        assert told in report
+        assert "left out: cam 10 of 40" in report
+    cells = found.as_dict()["class_dependence"]["cam"]
+    assert (cells["mean"], cells["left_out"], cells["values"].count(None)) == (pytest.approx(0.9), 10, 10)
+    assert found.as_dict()["edges"]["cam"]["left_out"] == 0
+
+
+@pytest.mark.parametrize("rest", [0, 5])
+def test_too_few_pictures_with_a_class_map_lead_to_no_conclusion(rest: int) -> None:
+    found = _evaluation(12, classes=lambda k: 0.1 if k < rest else None)
+    assert f"{rest} of 12 pictures have a map for each of two classes" in _line(found, "too few to tell")
+    assert "nan" not in table.text(found) + page.html(found)
+    json.dumps(found.as_dict(), allow_nan=False)
+
+
 @pytest.mark.parametrize(
     ("levels", "verdict"),
     [
@@ -125,6 +147,20 @@ def test_only_a_map_that_survives_shuffling_is_said_to_show_the_picture(left: fl
 
     found.sanity["all"], found.other_picture = around(left), around(0.1)
     assert verdict in _line(found, "saliency_map: with all weights shuffled")
+
+
+def test_a_shuffled_map_is_compared_on_the_pictures_where_it_shows_anything() -> None:
+    """All pictures together, the map of another picture would agree more."""
+    found = _evaluation()
+    found.sanity["all"] = {"cam": [0.6, None] * 10}
+    found.other_picture = {"cam": [0.1, 0.9] * 9 + [None, None]}
+    line = _line(found, "cam: with all weights shuffled")
+    assert "itself is 0.60, more than with the map of another picture (0.10)" in line
+    assert "cam 10 of 20" in table.text(found)
+    found.sanity["all"] = {"cam": [0.6] * 5 + [None] * 15}
+    assert "5 of 20 pictures have a map that shows anything" in _line(found, "cam: with all weights")
+    found.sanity["all"] = {name: [None] * 20 for name in MAPS}
+    assert "nan" not in table.text(found) + page.html(found)
 
 
 def test_every_figure_has_an_interval() -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
+
+Agreements = list[float | None]
+"""By picture; None where a map is constant."""
 
 
 def rank_correlation(one: NDArray[np.floating], other: NDArray[np.floating]) -> float:
@@ -12,6 +17,28 @@ def rank_correlation(one: NDArray[np.floating], other: NDArray[np.floating]) -> 
     a, b = a - a.mean(), b - b.mean()
     size = np.sqrt((a @ a) * (b @ b))
     return float(np.clip(a @ b / size, -1, 1)) if size else 0.0
+
+
+def agreement(one: NDArray[np.floating], other: NDArray[np.floating]) -> float | None:
+    """The same; None if a map is constant: it shows nothing, so it neither agrees nor differs."""
+    return None if one.min() == one.max() or other.min() == other.max() else rank_correlation(one, other)
+
+
+def known(values: Sequence[float | None]) -> list[float]:
+    """Those that are defined."""
+    return [value for value in values if value is not None]
+
+
+def known_pairs(
+    values: Sequence[float | None], others: Sequence[float | None]
+) -> tuple[list[float], list[float]]:
+    """Those of the pictures that have both."""
+    pairs = [
+        (one, other)
+        for one, other in zip(values, others, strict=True)
+        if one is not None and other is not None
+    ]
+    return [one for one, _ in pairs], [other for _, other in pairs]
 
 
 def mean_ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -74,7 +74,7 @@ def _plots(found: Evaluation) -> str:
         curves = {
             name: [
                 1.0,
-                *(max(0.0, sum(found.sanity[s][name]) / max(1, len(found.sanity[s][name]))) for s in steps),
+                *(max(0.0, found.compare(found.sanity[step][name], [])[0].mean) for step in steps),
             ]
             for name in found.maps
         }
@@ -91,6 +91,7 @@ def _checks(found: Evaluation) -> str:
         f"map that shows what was learnt changes with the weights. {escape(brackets(found))}</p>"
         f"{_table(sanity_rows(found))}"
     )
+    text += _list(found.left_out())
     return text + (f"<h2>Video</h2>{_table(flicker_rows(found))}" if found.flicker else "")
 
 

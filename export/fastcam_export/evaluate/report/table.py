@@ -39,8 +39,9 @@ def text(found: Evaluation) -> str:
         parts.append(left_table(flicker_rows(found)))
     parts += [brackets(found)]
     parts += ["Conclusions:\n" + "\n".join(f"- {line}" for line in conclusions(found))]
-    more = len(found.notes) - MOST_NOTES
-    parts += ["\n".join(f"note: {note}" for note in found.notes[:MOST_NOTES])] if found.notes else []
+    notes = [*found.left_out(), *found.notes]
+    more = len(notes) - MOST_NOTES
+    parts += ["\n".join(f"note: {note}" for note in notes[:MOST_NOTES])] if notes else []
     parts += [f"note: and {more} more, which are in the files of --json and --html"] if more > 0 else []
     return "\n\n".join(parts)
 
@@ -70,10 +71,8 @@ def sanity_rows(found: Evaluation) -> list[tuple[str, ...]]:
         reference = maps.get(found.reference, [])
         cells = []
         for name in found.maps:
-            values = maps.get(name, [])
-            paired = name != found.reference and len(reference) == len(values)
-            gap = found.estimates.of_difference(values, reference) if paired else None
-            cells.append(_cell(found.estimates.of(values), gap) if values else "")
+            mean, gap = found.compare(maps.get(name, []), reference)
+            cells.append(_cell(mean, gap if name != found.reference else None))
         rows.append((what, *cells))
     return rows
 
@@ -117,6 +116,8 @@ def _change(
 
 def _cell(mean: Estimate, difference: Estimate | None, star: str = " ", digits: int = 3) -> str:
     """The mean, with the interval of its difference to the reference, or else with its own."""
+    if math.isnan(mean.mean):
+        return ""
     shown = plain(mean.mean, digits) + star
     if difference is not None:
         return shown + interval(difference, digits)

@@ -6,6 +6,7 @@ from statistics import fmean
 
 from ..bootstrap import Estimate
 from ..controls import CONTROLS
+from ..measures.agreement import known, known_pairs
 from ..results import Evaluation
 from .numbers import plain
 
@@ -100,13 +101,18 @@ def _about_weights(found: Evaluation) -> list[str]:
     """Whether anything of a map remains without what was learnt, beyond what unrelated maps share."""
     lines = []
     for name in found.maps:
-        kept, unrelated = found.sanity.get("all", {}).get(name), found.other_picture.get(name)
-        if not kept or not unrelated:
+        shuffled, another = found.sanity.get("all", {}).get(name, []), found.other_picture.get(name, [])
+        if len(shuffled) < FEWEST or len(shuffled) != len(another):
+            continue
+        kept, unrelated = known_pairs(shuffled, another)
+        if len(kept) < FEWEST:
+            lines.append(
+                f"{name}: with all weights shuffled, {len(kept)} of {len(shuffled)} pictures have a map that "
+                "shows anything: too few to tell what remains of it."
+            )
             continue
         left, level, edges = fmean(kept), fmean(unrelated), found.edges(name).mean
         text = f"{name}: with all weights shuffled its rank correlation with itself is {plain(left, 2)}, "
-        if len(kept) < FEWEST or len(kept) != len(unrelated):
-            continue
         if _sign(found.estimates.of_difference(kept, unrelated)) > 0:
             text += (
                 f"more than with the map of another picture ({plain(level, 2)}): a part of it shows the "
@@ -124,8 +130,15 @@ def _about_weights(found: Evaluation) -> list[str]:
 def _about_classes(found: Evaluation) -> list[str]:
     lines = []
     for name in found.maps:
-        same = found.class_dependence(name)
+        every, same = found.of("classes", name), found.class_dependence(name)
         if same is None:
+            continue
+        count = len(known(every))
+        if count < FEWEST:
+            lines.append(
+                f"{name}: {count} of {len(every)} pictures have a map for each of two classes that shows "
+                "anything: too few to tell whether it depends on the class."
+            )
             continue
         if same.low > LITTLE_CHANGE:
             verdict = "it hardly depends on the class"

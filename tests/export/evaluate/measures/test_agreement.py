@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fastcam_export.evaluate.measures.agreement import rank_correlation
+from fastcam_export.evaluate.measures.agreement import agreement, known_pairs, rank_correlation
 from scipy import stats
 
 
@@ -19,3 +19,15 @@ def test_rank_correlation_is_scipys_with_and_without_ties() -> None:
 
 def test_a_constant_map_agrees_with_nothing() -> None:
     assert rank_correlation(np.ones((4, 4)), np.arange(16.0).reshape(4, 4)) == 0
+
+
+def test_nothing_is_said_of_a_constant_map() -> None:
+    flat, other = np.zeros((4, 4)), np.arange(16.0).reshape(4, 4)
+    assert agreement(flat, other) is agreement(other, flat) is agreement(flat, flat) is None
+    assert agreement(other, -other) == -1
+
+
+def test_pairs_are_of_the_pictures_that_have_both() -> None:
+    assert known_pairs([0.1, None, 0.3, 0.4], [None, 0.2, 0.5, 0.6]) == ([0.3, 0.4], [0.5, 0.6])
+    with pytest.raises(ValueError, match="zip"):
+        known_pairs([0.1], [])
