@@ -24,6 +24,7 @@ class Flicker:
     correlation: float
     """Correlation of the smoothed map with the plain map, averaged over the frames."""
     frames: int
+    """Those measured; a frame whose map is constant is left out."""
     changes: tuple[float, ...] = ()
     """The values whose mean is `plain`, frame by frame from the second one."""
     smoothed_changes: tuple[float, ...] = ()
@@ -59,7 +60,9 @@ def flicker(
             if frames:
                 before, before_smooth = frames
                 for name, values in plain.items():
-                    deviation = max(float(values.std()), 1e-12) / 100
+                    if values.min() == values.max():
+                        continue  # a constant map has no deviation to measure by
+                    deviation = float(values.std()) / 100
                     sums.setdefault(name, []).append(
                         (
                             float(np.abs(values - before[name]).mean()) / deviation,

@@ -33,6 +33,19 @@ def test_a_still_map_does_not_flicker_and_a_blinking_one_does(frames: str) -> No
     assert found["blinking"].frames == 12
 
 
+def test_a_frame_without_a_map_is_left_out(frames: str) -> None:
+    """Its deviation is 0, so its change would be endless."""
+    still = np.linspace(0, 1, 64, dtype=np.float32).reshape(8, 8)
+
+    def maps_of(frame: np.ndarray) -> dict[str, np.ndarray]:
+        return {"map": still * (frame[0, 0, 0] != 5), "never": 0 * still}
+
+    found = flicker(frames, maps_of)
+    assert list(found) == ["map"]
+    assert found["map"].frames == 11
+    assert found["map"].plain == pytest.approx(100 * still.mean() / still.std() / 10)
+
+
 def test_no_more_frames_than_asked_for_are_read(frames: str) -> None:
     seen = []
 
