@@ -138,15 +138,23 @@ def test_the_centre_can_win_lose_or_draw(levels: Levels, verdict: str) -> None:
     assert verdict in " ".join(conclusions(_evaluation(auc=levels)))
 
 
-@pytest.mark.parametrize(("left", "verdict"), [(0.6, "Do not use it to check"), (0.1, "nothing of it is sh")])
+@pytest.mark.parametrize(
+    ("left", "verdict"), [(0.6, "a part of it shows the picture"), (0.1, "nothing of it is shown to remain")]
+)
 def test_only_a_map_that_survives_shuffling_is_said_to_show_the_picture(left: float, verdict: str) -> None:
+    """Of neither case it follows that the map without a class tells whether a network has learnt."""
     found, random = _evaluation(), np.random.default_rng(1)
 
-    def around(level: float) -> dict[str, list[float]]:
-        return {name: (level + 0.05 * random.standard_normal(20)).tolist() for name in MAPS}
+    def around(level: float) -> dict[str, list[float | None]]:
+        return {name: [level + 0.05 * value for value in random.standard_normal(20)] for name in MAPS}
 
     found.sanity["all"], found.other_picture = around(left), around(0.1)
-    assert verdict in _line(found, "saliency_map: with all weights shuffled")
+    for name in MAPS:
+        line = _line(found, f"{name}: with all weights shuffled", verdict)
+        warned = "Do not use the map alone to check whether a network has learnt" in line
+        assert warned == (name == "saliency_map")
+        assert line.endswith(".")
+        assert line.count("Do not use") == (1 if warned or left == 0.6 else 0)
 
 
 def test_a_shuffled_map_is_compared_on_the_pictures_where_it_shows_anything() -> None:

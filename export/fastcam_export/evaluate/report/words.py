@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from statistics import fmean
 
+from fastcam_runtime.contract import CLASS_OUTPUTS
+
 from ..bootstrap import Estimate
 from ..controls import CONTROLS
 from ..measures.agreement import known, known_pairs
@@ -19,6 +21,11 @@ skewed; with thirty in 6 and 7 %."""
 LITTLE_CHANGE, MUCH_CHANGE = 0.8, 0.5
 """A map whose correlation with that of another class is surely higher hardly depends on the class, and one
 whose correlation is surely lower does."""
+UNTRAINED = (
+    " Do not use the map alone to check whether a network has learnt: where it was measured, the map of an "
+    "untrained network was worth about as much as an edge filter."
+)
+"""Said of every map without a class: correlations do not show how much a map is worth."""
 SCORES = {"score_blur": "blurred", "score_mean": "mean-colour"}
 """Insertion minus deletion, and the baseline of each."""
 
@@ -116,14 +123,18 @@ def _about_weights(found: Evaluation) -> list[str]:
         if _sign(found.estimates.of_difference(kept, unrelated)) > 0:
             text += (
                 f"more than with the map of another picture ({plain(level, 2)}): a part of it shows the "
-                "picture, not what was learnt. Do not use it to check whether a network has learnt."
+                "picture, not what was learnt."
             )
+            warning = " Do not use the map to check whether a network has learnt."
         else:
             text += (
                 f"not shown to be more than with the map of another picture ({plain(level, 2)}): nothing of "
                 "it is shown to remain without what was learnt."
             )
-        lines.append(f"{text} With an edge filter it is {plain(edges, 2)}.")
+            warning = ""
+        if name not in CLASS_OUTPUTS:
+            warning = UNTRAINED
+        lines.append(f"{text} Its rank correlation with an edge filter is {plain(edges, 2)}.{warning}")
     return lines
 
 
