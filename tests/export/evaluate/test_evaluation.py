@@ -198,15 +198,31 @@ def test_a_video_that_breaks_off_loses_no_other_results(
     assert any("v.mp4: damaged" in note for note in found.notes)
 
 
-def test_the_sanity_checks_take_pictures_from_all_over_the_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("room", "damaged", "expected"),
+    [
+        (20, (), [f"{k * 30 // 20:02d}.png" for k in range(20)]),
+        (4, (), ["00.png", "07.png", "15.png", "22.png"]),
+        (0, (), ["00.png", "15.png"]),
+        (4, (0, 1, 15), ["02.png", "07.png", "16.png", "22.png"]),
+    ],
+)
+def test_the_sanity_checks_take_pictures_from_all_over_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, damaged: tuple[int, ...], expected: list[str]
+) -> None:
+    """Also if only a few have room, and the next ones if those in question cannot be read."""
     many = tmp_path / "many"
     many.mkdir()
-    for k in range(50):
+    for k in range(30):
         cv2.imwrite(str(many / f"{k:02d}.png"), np.full((8, 8, 3), 5 * k, np.uint8))
-    found = _evaluate(_save(make_graft(work=1), tmp_path), many)
-    names = found.setup["sanity_pictures"]
-    assert len(names) == len(found.sanity["all"]["cam"]) == 20
-    assert names[-1] > "45"
+    for k in damaged:
+        (many / f"{k:02d}.png").write_bytes(b"no picture")
+    path = _save(make_graft((8, 8), work=1), tmp_path)
+    size = 8 * 8 * (3 * 4 + 3 + 3 * 4)  # the input, the picture, three maps
+    monkeypatch.setattr(evaluation, "_SANITY_BYTES", room * size)
+    found = _evaluate(path, many)
+    assert found.setup["sanity_pictures"] == expected
+    assert len(found.sanity["all"]["cam"]) == len(expected)
 
 
 def test_boxes_of_other_pictures_are_told(tmp_path: Path, photos: Path) -> None:
