@@ -72,10 +72,7 @@ def _plots(found: Evaluation) -> str:
         steps = list(found.sanity)
         across = [k / max(1, len(steps)) for k in range(len(steps) + 1)]
         curves = {
-            name: [
-                1.0,
-                *(max(0.0, found.compare(found.sanity[step][name], [])[0].mean) for step in steps),
-            ]
+            name: [1.0, *(found.compare(found.sanity[step][name], [])[0].mean for step in steps)]
             for name in found.maps
         }
         ticks = dict(zip(across, ("none", *steps), strict=True))

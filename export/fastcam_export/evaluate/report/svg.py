@@ -23,12 +23,19 @@ def lines(
     note: str,
     ticks: Mapping[float, str] = PERCENT,
 ) -> str:
-    """Curves over 0…1, with their names at the side; `ticks` and `note` stand under the axis."""
-    high = max((max(values) for values in curves.values()), default=1.0)
-    high = max(high, 1e-9)
-    parts = [_frame(title, note, high, ticks)]
+    """Curves over 0…1, with their names at the side; `ticks` and `note` stand under the axis.
+
+    A line marks 0 if values are negative. Those that are not numbers are left out.
+    """
+    every = [value for values in curves.values() for value in values if isfinite(value)]
+    ends = min(0.0, *every, 0.0), max(1e-9, *every, 0.0)
+    parts = [_frame(title, note, ends, ticks)]
     for number, (name, values) in enumerate(curves.items()):
-        points = " ".join(f"{_x(x):.1f},{_y(v, high):.1f}" for x, v in zip(across, values, strict=True))
+        points = " ".join(
+            f"{_x(x):.1f},{_y(value, ends):.1f}"
+            for x, value in zip(across, values, strict=True)
+            if isfinite(value)
+        )
         colour = COLOURS[number % len(COLOURS)]
         dash = ' stroke-dasharray="4 3"' if number >= 3 else ""
         parts.append(
@@ -66,17 +73,20 @@ def bars(title: str, values: Mapping[str, Estimate]) -> str:
     return _svg(left + width + 60, height, "".join(parts))
 
 
-def _frame(title: str, note: str, high: float, ticks: Mapping[float, str]) -> str:
-    base = _y(0, high)
+def _frame(title: str, note: str, ends: tuple[float, float], ticks: Mapping[float, str]) -> str:
+    low, high = ends
     marks = "".join(
-        f'<text x="{_x(share):.0f}" y="{base + 16}" text-anchor="middle">{escape(tick)}</text>'
+        f'<text x="{_x(share):.0f}" y="{_y(low, ends) + 16}" text-anchor="middle">{escape(tick)}</text>'
         for share, tick in ticks.items()
     )
-    heights = {k / 4 * high: _y(k / 4, 1) for k in range(5)}
+    values = [k / 4 * high for k in range(5)]
+    if low < -high / 10:  # nearer to 0 its label would cover that of 0
+        values.append(low)
     grid = "".join(
-        f'<line x1="{_LEFT}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#d0d7de"/>'
-        f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:.2f}</text>'
-        for value, y in heights.items()
+        f'<line x1="{_LEFT}" x2="{_WIDTH}" y1="{_y(value, ends):.1f}" y2="{_y(value, ends):.1f}" '
+        f'stroke="{"#8c959f" if low < 0 and value == 0 else "#d0d7de"}"/>'
+        f'<text x="{_LEFT - 6}" y="{_y(value, ends) + 4:.1f}" text-anchor="end">{plain(value, 2)}</text>'
+        for value in values
     )
     return (
         f'<text x="0" y="16" font-weight="600">{escape(title)}</text>{grid}{marks}'
@@ -89,8 +99,9 @@ def _x(share: float) -> float:
     return _LEFT + share * (_WIDTH - _LEFT)
 
 
-def _y(value: float, high: float) -> float:
-    return _HEIGHT - _BOTTOM - value / high * (_HEIGHT - _BOTTOM - _TOP)
+def _y(value: float, ends: tuple[float, float]) -> float:
+    low, high = ends
+    return _HEIGHT - _BOTTOM - (value - low) / (high - low) * (_HEIGHT - _BOTTOM - _TOP)
 
 
 def _shade(number: int) -> str:
