@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import numpy as np
 from fastcam_runtime.errors import FastcamError, SourceError
 from fastcam_runtime.image import Image
+from fastcam_runtime.measure.system import cpu_name, versions
+from fastcam_runtime.model.device import package_version
 from numpy.typing import NDArray
 
 from .bootstrap import METHOD
@@ -53,11 +56,22 @@ def evaluate(
 ) -> None:
     """Measure. Results are added to `found` picture by picture, so they survive an interruption.
 
-    Temporary files with shuffled weights go to `folder`.
+    Temporary files with shuffled weights go to `folder`. The time goes to the set-up, also of a measurement
+    that is interrupted.
 
     Raises:
         SourceError: None of the pictures can be read.
     """
+    started = time.monotonic()
+    try:
+        _measure(subject, request, found, folder, tell)
+    finally:
+        found.setup["seconds"] = round(time.monotonic() - started, 1)
+
+
+def _measure(
+    subject: Subject, request: EvaluationRequest, found: Evaluation, folder: Path, tell: Tell
+) -> None:
     kept = _pictures(subject, request, found, tell)
     if not found.pictures:
         raise SourceError(
@@ -204,4 +218,7 @@ def _setup(subject: Subject, request: EvaluationRequest) -> dict[str, object]:
         "normalize": meta.normalize,
         "weights": [tap.weight for tap in meta.taps],
         "cam": meta.cam,
+        "processor": cpu_name(),
+        "threads": subject.session_threads,
+        "versions": {"fastcam": package_version() or "not installed", **versions()},
     }

@@ -85,6 +85,11 @@ class Subject:
         return FedPicture(planar.copy(), self._colours(planar), geometry)
 
     @property
+    def session_threads(self) -> int:
+        """The threads that share one operator."""
+        return int(self._session.get_session_options().intra_op_num_threads)
+
+    @property
     def takes_class(self) -> bool:
         """Whether one may choose the class of the class maps."""
         return self.model.class_input(self._map_session).there

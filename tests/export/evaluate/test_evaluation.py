@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from fastcam_export.evaluate.results import Evaluation
 from fastcam_export.evaluate.subject import Subject
 from fastcam_runtime.cli.main import main
 from fastcam_runtime.errors import ModelError, SourceError
+from fastcam_runtime.model.session import default_threads
 from support.networks import small_cnn
 from support.tiny_grafts import make_graft
 
@@ -180,6 +182,7 @@ def test_curves_are_those_of_the_finished_pictures(
     with pytest.raises(KeyboardInterrupt):
         evaluate(subject, request, found, tmp_path, lambda *_: None)
     assert len(found.pictures) == 2
+    assert "seconds" in found.setup
     for kind in ("insertion_blur", "deletion_mean"):
         for method in found.methods:
             height = perturbation.area(found.curve(kind, method))
@@ -223,6 +226,22 @@ def test_the_sanity_checks_take_pictures_from_all_over_the_folder(
     found = _evaluate(path, many)
     assert found.setup["sanity_pictures"] == expected
     assert len(found.sanity["all"]["cam"]) == len(expected)
+
+
+def test_the_set_up_has_the_time_the_threads_and_the_versions(tmp_path: Path, photos: Path) -> None:
+    found = _evaluate(_save(make_graft(), tmp_path), photos, sanity=False)
+    setup = json.loads(json.dumps(found.as_dict()))["setup"]
+    assert setup["seconds"] >= 0
+    assert setup["threads"] == 1
+    assert setup["bootstrap"] == "2000 resamples, expanded percentile, 95 %"
+    assert setup["versions"]["onnxruntime"] == onnxruntime.__version__
+    assert setup["versions"]["fastcam"] == importlib.metadata.version("fastcam-edge")
+    text = page.html(found)
+    assert f"<td>seconds</td><td>{setup['seconds']:g}</td>" in text
+    assert "<td>threads</td><td>1</td>" in text
+    assert f"fastcam: {setup['versions']['fastcam']}; onnxruntime: {onnxruntime.__version__}" in text
+    default = Subject(tmp_path / "model.onnx")
+    assert default.session_threads == default_threads()
 
 
 def test_boxes_of_other_pictures_are_told(tmp_path: Path, photos: Path) -> None:
