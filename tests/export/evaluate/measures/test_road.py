@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import cv2
 import numpy as np
 import pytest
+from fastcam_export.evaluate.measures import road
 from fastcam_export.evaluate.measures.masks import ranking, top
 from fastcam_export.evaluate.measures.road import LEVELS, gains, impute
+from onnxruntime import InferenceSession
+from scipy.special import softmax
+from support.networks import add_weights, small_cnn, take_weights
 
 WEIGHTS = {(-1, 0): 1 / 6, (1, 0): 1 / 6, (0, -1): 1 / 6, (0, 1): 1 / 6,
            (-1, -1): 1 / 12, (-1, 1): 1 / 12, (1, -1): 1 / 12, (1, 1): 1 / 12}  # fmt: skip
@@ -68,10 +74,60 @@ def test_known_pixels_stay_and_a_flat_picture_is_restored() -> None:
 @pytest.mark.usefixtures("torchvision")  # the package imports it
 def test_the_package_grad_cam_imputes_the_same() -> None:
     torch = pytest.importorskip("torch")
-    road = pytest.importorskip("pytorch_grad_cam.metrics.road")
+    package = pytest.importorskip("pytorch_grad_cam.metrics.road")
     picture, missing = _picture(48), _missing(48, 0.5, blobs=True)
-    theirs = road.NoisyLinearImputer(noise=0)(torch.from_numpy(picture), torch.from_numpy(~missing * 1.0))
+    theirs = package.NoisyLinearImputer(noise=0)(torch.from_numpy(picture), torch.from_numpy(~missing * 1.0))
     assert impute(picture, missing, steps=400) == pytest.approx(theirs.numpy(), abs=2e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("torchvision")
+@pytest.mark.parametrize(("noise", "steps", "close"), [(0.0, 400, 1e-4), (0.01, 20, 0.01)])
+def test_the_gain_is_that_of_the_package_grad_cam(
+    noise: float, steps: int, close: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its ROADCombined, on the same network and levels: exactly, and with the noise and steps of both.
+
+    Its noise has an absolute size, ours is in deviations of the picture, here 1; it solves the equations
+    directly. It removes the pixels above a percentile, so no two of a map may be equal.
+    """
+    torch = pytest.importorskip("torch")
+    theirs = pytest.importorskip("pytorch_grad_cam.metrics.road")
+    model = small_cnn(seed=3)
+    add_weights(model, w4=8 * take_weights(model, "w4"))
+    session = InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    picture = 5 * _picture(64)
+    picture /= picture.std()
+
+    def chances(pictures: np.ndarray) -> np.ndarray:
+        logits = np.concatenate([session.run(None, {"input": one[None]})[0] for one in pictures])
+        return softmax(logits.astype(np.float64), axis=1)
+
+    class Network(torch.nn.Module):
+        def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+            return torch.from_numpy(chances(pictures.numpy()))
+
+    target = int(chances(picture[None])[0].argmax())
+    random = np.random.default_rng(0)
+    smooth = cv2.GaussianBlur(random.random((64, 64)).astype(np.float32), (0, 0), 6)
+    maps = {
+        "smooth": smooth,
+        "pixels": random.random((64, 64)),
+        "edges": np.abs(np.diff(picture[0], prepend=0)),
+    }
+    ranks = {name: ranking(values) for name, values in maps.items()}
+    monkeypatch.setattr(road, "NOISE", noise)
+    monkeypatch.setattr(road, "impute", partial(impute, steps=steps))
+    defaults = (noise, theirs.neighbors_weights)
+    monkeypatch.setattr(theirs.NoisyLinearImputer.__init__, "__defaults__", defaults)
+    torch.manual_seed(0)
+    combined = theirs.ROADCombined(percentiles=[100 * (1 - level) for level in LEVELS])
+    found = gains(picture, ranks, lambda versions: chances(np.array([*versions]))[:, target], seed=0)
+    for name, rank in ranks.items():
+        saliency = ((rank.size - rank) / rank.size).astype(np.float32)  # exact, and so is 1 − saliency
+        score = combined(torch.from_numpy(picture[None]), saliency[None], [lambda p: p[target]], Network())
+        assert found[name] == pytest.approx(float(score[0]), abs=close), name
+    assert max(map(abs, found.values())) > 0.05
 
 
 def test_the_gain_is_that_of_the_dense_solution() -> None:
