@@ -49,21 +49,20 @@ def describe(model: str, options: Options, *, flops: bool = False) -> str:
 
 def _describe_flops(found: Plan) -> str:
     """The paper's table of operations, for this network."""
-    rows: list[tuple[str, ...]] = [("scale", "channels", "height", "width", "SMOE", "normalise", "combine")]
+    head = ("scale", "channels", "height", "width", "SMOE", "normalise", "combine", "total")
+    rows: list[tuple[str, ...]] = [head]
     shapes = [(tap.shape[1], tap.shape[2], tap.shape[3]) for tap in found.taps]
     size = dict(zip(found.ends.layout, found.ends.shape, strict=True))
     counts = count_flops(shapes, (size["H"], size["W"]))
-    for k, (shape, one) in enumerate(zip(shapes, counts, strict=True), start=1):
-        rows.append((str(k), *map(str, shape), f"{one.smoe:,}", f"{one.norm:,}", f"{one.combine:,}"))
-    sums = (
-        sum(one.smoe for one in counts),
-        sum(one.norm for one in counts),
-        sum(one.combine for one in counts),
-    )
+    figures = [(one.smoe, one.norm, one.combine, one.total) for one in counts]
+    sums = [sum(column) for column in zip(*figures, strict=True)]
+    for k, (shape, one) in enumerate(zip(shapes, figures, strict=True), start=1):
+        rows.append((str(k), *map(str, shape), *(f"{value:,}" for value in one)))
     rows.append(("total", "", "", "", *(f"{value:,}" for value in sums)))
     return (
-        f"{left_table(rows)}\n\n{sum(sums):,} operations per frame, a logarithm or error function counted as "
-        "one. This is the paper's count, not a time: docs/costs.md has measured times."
+        f"{left_table(rows)}\n\n{sums[-1]:,} operations per frame for saliency_map with the default "
+        "statistic and normalisation, a logarithm or error function counted as one. This is the paper's "
+        "count, not a time: docs/costs.md has measured times."
     )
 
 
