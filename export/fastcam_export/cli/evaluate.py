@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fastcam_runtime.cli.output_paths import check_json_path, refuse_overwriting, write_json
+from fastcam_runtime.cli.output_paths import check_json_path, refuse_overwriting
 from fastcam_runtime.contract import METADATA_KEY
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.model.file import summarize_file
-from fastcam_runtime.sinks.atomic import check_folder, prepare_folder, write_whole
+from fastcam_runtime.sinks.atomic import check_folder
 from fastcam_runtime.sources.registry import open_source
 
 from ..api import export
@@ -19,10 +19,10 @@ from ..errors import GraftError
 from ..evaluate.evaluation import EvaluationRequest, begin, evaluate
 from ..evaluate.objects import Objects
 from ..evaluate.pictures import list_pictures
-from ..evaluate.report import page, table
 from ..evaluate.subject import JUDGED, Subject
 from ..save.interruption import keep_results, temporary_folder
 from .arguments import graft_options
+from .delivery import deliver
 from .progress import Progress
 from .telling import tell_notes, tell_values
 
@@ -62,13 +62,7 @@ def run(args: argparse.Namespace) -> int:
                     raise
                 found.stopped = True
                 keep_results()
-    print(table.text(found))
-    if args.json is not None:
-        write_json(args.json, found.as_dict())
-    if args.html is not None:
-        prepare_folder(args.html.parent, str(args.html))
-        write_whole(args.html, page.html(found).encode(errors="replace"))
-        print(f"\nthe report with plots and pictures: {args.html}")
+    deliver(found, args.json, args.html)
     return STOPPED if found.stopped else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from types import TracebackType
 from typing import TextIO
@@ -15,12 +16,13 @@ _TELLING = 2.0
 class Progress:
     """Stages one after the other; each leaves a line with the time it took.
 
-    Use it in a `with` statement: later output then begins on a new line.
+    Use it in a `with` statement: later output then begins on a new line. Without a stream, as where standard
+    error is closed, or with one that cannot be written, nothing is shown: the work goes on.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
-        self._rewrites = stream.isatty()
+        self._rewrites = stream is not None and stream.isatty()
         self._stage = ""
         self._started = 0.0
 
@@ -63,5 +65,8 @@ class Progress:
         self._stage = ""
 
     def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
+        if self._stream is None:
+            return
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+            self._stream.flush()
