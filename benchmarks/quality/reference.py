@@ -13,8 +13,8 @@ from fastcam_runtime.errors import FastcamError
 from ..paths import REFERENCE
 from . import study_plan
 from .evaluations import EVALUATIONS
+from .json_lines import read_results
 from .retraining import protocol
-from .retraining.cells import read_results
 
 FIGURES = REFERENCE / "quality"
 STUDY, RETRAIN = "study.json", "retrain.jsonl"
@@ -79,9 +79,7 @@ def study(reference: Path = FIGURES) -> Scores:
 
 def retraining(reference: Path = FIGURES, name: str = RETRAIN) -> list[dict[str, Any]]:
     """The cells of the retraining under this version of its plan."""
-    path = reference / name
-    lines = read_results(path) if path.exists() else []
-    return [line for line in lines if line["protocol"] == protocol.VERSION]
+    return [line for line in read_results(reference / name) if line["protocol"] == protocol.VERSION]
 
 
 def result(name: str, reference: Path = FIGURES) -> Any:

@@ -35,11 +35,13 @@ _HEAD = (
     "This page is written by `python -m benchmarks.quality.report` from the results in "
     "[benchmarks/reference/quality](../benchmarks/reference/quality). The plans of both experiments are in "
     "[study_plan.py](../benchmarks/quality/study_plan.py) and "
-    "[protocol.py](../benchmarks/quality/retraining/protocol.py); they were written before the first run. "
-    "`fastcam evaluate MODEL PICTURES` measures the same on your file and your pictures.",
-    "Limits: `saliency_map` partly follows edges, so do not use it to check whether a network has learnt. "
-    "The photos of the mobile networks are probably among their training images. A map shows what the "
-    "network needs, not whether the network is right.",
+    "[protocol.py](../benchmarks/quality/retraining/protocol.py); they were written before the first run, "
+    "and say what was added later. `fastcam evaluate MODEL PICTURES` measures the same on your file and your "
+    "pictures.",
+    "Limits: `saliency_map` partly follows edges, and the map of an untrained network can be as good as an "
+    "edge filter, so do not use it to check whether a network has learnt. The photos of the ImageNet "
+    "networks are probably among their training images. A map shows what the network needs, not whether the "
+    "network is right.",
 )
 
 

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..json_lines import append_result
-from ..json_lines import read_results as read_results  # others read the cells from here
+from ..json_lines import append_result, read_results
 from . import protocol
 
 MODES = ("KAR", "ROAR")
