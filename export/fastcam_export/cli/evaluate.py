@@ -20,7 +20,7 @@ from ..evaluate.evaluation import EvaluationRequest, begin, evaluate
 from ..evaluate.objects import Objects
 from ..evaluate.pictures import list_pictures
 from ..evaluate.subject import JUDGED, Subject
-from ..save.interruption import keep_results, temporary_folder
+from ..save.interruption import keep_results, temporary_folder, waiting_for_results
 from .arguments import graft_options
 from .delivery import deliver
 from .progress import Progress
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     with temporary_folder("fastcam-evaluate-") as folder:
         subject = Subject(_grafted(args, folder), args.threads, args.model)
         found = begin(subject, args.model, request)
-        with Progress(sys.stderr) as progress:
+        with waiting_for_results(lambda: found.pictures), Progress(sys.stderr) as progress:
             try:
                 evaluate(subject, request, found, folder, _stages(progress))
             except KeyboardInterrupt:

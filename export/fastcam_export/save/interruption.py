@@ -6,10 +6,11 @@ import contextlib
 import shutil
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,6 +26,8 @@ class _Moment:
     answered = threading.Event()
     """Set when a signal has had its effect."""
     keeping = False
+    worth: Callable[[], object] | None = None
+    """Whether there are results that are worth waiting for."""
 
 
 @contextlib.contextmanager
@@ -80,6 +83,19 @@ def undisturbed() -> Iterator[None]:
         stop(number)
 
 
+@contextlib.contextmanager
+def waiting_for_results(there: Callable[[], object]) -> Iterator[None]:
+    """In this block Ctrl-C waits until a library returns, however long it computes, if `there()` is true.
+
+    Otherwise the results so far would be lost. Another signal, a moment later, ends the process at once.
+    """
+    _Moment.worth = there
+    try:
+        yield
+    finally:
+        _Moment.worth = None
+
+
 def keep_results() -> None:
     """Call it after KeyboardInterrupt, before results so far are printed, which may take long.
 
@@ -107,15 +123,32 @@ def _in_time() -> Iterator[None]:
 
     def watch() -> None:
         first: float | None = None
-        while number := reader.recv(1):
-            if number[0] == signal.SIGFPE:
-                end_at_once(2, FAULT)
-            first = first or time.monotonic()
-            late = time.monotonic() > first + _PATIENCE  # `timeout` sends a signal twice
-            if not _Moment.answered.wait(_PATIENCE) or (_Moment.keeping and late):
-                end_at_once(128 + number[0])
-            if not _Moment.keeping:
+        number, patient, told = 0, False, False
+        while True:
+            waits = first is not None and not _Moment.answered.is_set()
+            reader.settimeout(_PERIOD if waits else None)
+            received = _receive(reader)
+            if received == b"":
                 return
+            now = time.monotonic()
+            if received:
+                number = received[0]
+                if number == signal.SIGFPE:
+                    end_at_once(2, FAULT)
+                if first is None:
+                    first = now
+                    patient = number == signal.SIGINT and bool(_Moment.worth and _Moment.worth())
+                elif now > first + _TWICE and (patient or _Moment.keeping):
+                    end_at_once(128 + number)
+            assert first is not None
+            if _Moment.answered.is_set():
+                if not _Moment.keeping:
+                    return
+            elif now > first + _PATIENCE and not patient:
+                end_at_once(128 + number)
+            elif now > first + _TWICE and patient and not told:
+                told = True
+                _tell_patience()
 
     before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     thread = threading.Thread(target=watch, name="fastcam signals", daemon=True)
@@ -130,8 +163,27 @@ def _in_time() -> Iterator[None]:
         reader.close()
 
 
+def _receive(reader: socket.socket) -> bytes | None:
+    """The next signal; empty at the end, None if none came in time."""
+    try:
+        return reader.recv(1)
+    except TimeoutError:
+        return None
+
+
+def _tell_patience() -> None:
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # its lock may be held
+        if sys.stderr is not None:
+            print("\nfinishing the current run, then the results so far; Ctrl-C again ends at once",
+                  file=sys.stderr, flush=True)  # fmt: skip
+
+
 _PATIENCE = 2.0
-"""Seconds between a signal and the end of the process at the latest."""
+"""Seconds between a signal and the end of the process at the latest, unless there are results to wait for."""
+_TWICE = 0.5
+"""Seconds after which a second signal is one of its own: `timeout` sends each twice, at once."""
+_PERIOD = 0.05
+"""Seconds between two looks at whether a signal has had its effect."""
 
 
 def _remove_all() -> None:

@@ -188,3 +188,48 @@ def test_weights_that_are_there_before_their_model(
     x = picture(1, 3, 64, 64)
     expected_scores = run(tmp_path / "new.onnx", input=x)["logits"]
     np.testing.assert_array_equal(run(target, input=x)["logits"], expected_scores)
+
+
+_COMPUTES = """
+import ctypes, os, signal, sys, threading, time
+from fastcam_export.save import interruption
+
+results, seconds, *delays = map(float, sys.argv[1:])
+interruption._PATIENCE, interruption._TWICE = 0.4, 0.2
+
+def send():
+    for delay in delays:
+        time.sleep(delay)
+        os.kill(os.getpid(), signal.SIGINT)
+
+with interruption.interrupted_once(), interruption.waiting_for_results(lambda: results):
+    try:
+        threading.Thread(target=send, daemon=True).start()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # else it would end usleep
+        ctypes.CDLL(None).usleep(int(seconds * 1e6))
+        time.sleep(60)
+    except KeyboardInterrupt:
+        interruption.keep_results()
+        print("the results so far")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "code", "printed", "told"),
+    [
+        ((1, 1.5, 0.2), 0, True, True),
+        ((1, 1.5, 0.2, 0.0), 0, True, True),  # as `timeout` sends it
+        ((1, 30, 0.2, 0.5), 130, False, True),
+        ((0, 30, 0.2), 130, False, False),
+    ],
+    ids=["waits", "twice at once", "again", "nothing to wait for"],
+)
+def test_a_long_run_is_waited_for_if_there_are_results(
+    arguments: tuple[float, ...], code: int, printed: bool, told: bool
+) -> None:
+    with started("-c", _COMPUTES, *arguments) as process:
+        output, errors = process.communicate(timeout=20)
+    assert process.returncode == code, errors
+    assert ("the results so far" in output) == printed
+    assert ("Ctrl-C again ends at once" in errors) == told
