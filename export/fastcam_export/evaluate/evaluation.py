@@ -56,22 +56,19 @@ def evaluate(
 ) -> None:
     """Measure. Results are added to `found` picture by picture, so they survive an interruption.
 
-    Temporary files with shuffled weights go to `folder`. The time goes to the set-up, also of a measurement
-    that is interrupted.
+    The time goes to the set-up, also of a measurement that is interrupted.
 
     Raises:
         SourceError: None of the pictures can be read.
     """
     started = time.monotonic()
     try:
-        _measure(subject, request, found, folder, tell)
+        _measure(subject, request, found, tell)
     finally:
         found.setup["seconds"] = round(time.monotonic() - started, 1)
 
 
-def _measure(
-    subject: Subject, request: EvaluationRequest, found: Evaluation, folder: Path, tell: Tell
-) -> None:
+def _measure(subject: Subject, request: EvaluationRequest, found: Evaluation, tell: Tell) -> None:
     kept = _pictures(subject, request, found, tell)
     if not found.pictures:
         raise SourceError(
@@ -90,7 +87,7 @@ def _measure(
             )
         found.notes += request.objects.notes
     if request.sanity:
-        _sanity(subject, found, kept, folder, tell)
+        _sanity(subject, request, found, kept, tell)
     if request.video is not None:
         _video(subject, request.video, found, tell)
 
@@ -132,31 +129,34 @@ def _marks(objects: Objects, found: Evaluation, path: Path, frame: Image) -> Mar
         return None
 
 
-def _sanity(subject: Subject, found: Evaluation, kept: Sequence[Judged], folder: Path, tell: Tell) -> None:
-    """Compare the maps of the file with those of copies with shuffled weights, for the same class."""
+def _sanity(
+    subject: Subject, request: EvaluationRequest, found: Evaluation, kept: Sequence[Judged], tell: Tell
+) -> None:
+    """Compare the maps of the file with those of copies with shuffled weights, for the same class.
+
+    Every picture has copies of its own: with one copy for all, its luck would be in every value, and the
+    interval over the pictures would not know of it.
+    """
+    found.setup["sanity_pictures"] = [one.result.name for one in kept]
     if len(kept) > 1:
         for name in subject.words:
             found.other_picture[name] = _with_another([one.maps[name] for one in kept])
     if not kept:
         return
-    whole = shuffling.load_whole(subject.path)
-    if not shuffling.has_weights(whole):
+    shuffler = shuffling.Shuffler(shuffling.load_whole(subject.path, subject.map_names))
+    if not shuffler.has_weights:
         found.notes.append("no weights were found that could be shuffled: that check is left out")
         return
     total = len(shuffling.STEPS) * len(kept)
+    found.setup["shuffled_weights"] = f"{total} random orders: one for each of these pictures and each step"
     for number, (step, share) in enumerate(shuffling.STEPS.items()):
-        tell("shuffled weights", number * len(kept), total)
-        path = folder / f"shuffled-{number}.onnx"
-        path.write_bytes(shuffling.shuffled(whole, share).SerializeToString())
-        mixed = Subject(path, subject.threads, subject.name)
-        path.unlink()
         pairs_of: dict[str, Agreements] = {name: [] for name in subject.words}
         for k, one in enumerate(kept):
             tell("shuffled weights", number * len(kept) + k, total)
-            for name, values in mixed.maps(one.fed.tensor, one.target).items():
+            data = shuffler.file(share, (request.seed, k, number))
+            for name, values in subject.maps_with(data, one.fed.tensor, one.target).items():
                 pairs_of[name].append(agreement(one.maps[name], values))
         found.sanity[step] = pairs_of
-    found.setup["sanity_pictures"] = [one.result.name for one in kept]
 
 
 def _with_another(maps: Sequence[NDArray[np.float32]]) -> Agreements:

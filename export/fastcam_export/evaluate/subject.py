@@ -8,11 +8,14 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
+from fastcam_runtime import native
 from fastcam_runtime.classes import probabilities, tells_classes
 from fastcam_runtime.contract import ARGMAX, CLASS_INPUT, CLASS_OUTPUTS, output_names
-from fastcam_runtime.errors import ModelError
+from fastcam_runtime.errors import ModelError, ort_errors_as
 from fastcam_runtime.image import Array, Geometry, Image
 from fastcam_runtime.model.grafted import Model
+from fastcam_runtime.model.session import quiet_options, start_session
 from fastcam_runtime.preprocess import Preprocessor
 from numpy.typing import NDArray
 
@@ -115,13 +118,35 @@ class Subject:
         rows = np.concatenate(found).astype(np.float64)
         return np.stack([probabilities(row, self.metadata.scores_are) for row in rows])
 
+    @property
+    def map_names(self) -> list[str]:
+        """The outputs in the file of the evaluated maps."""
+        return [output_names((word,), 0)[0] for word in self.words]
+
     def maps(self, tensor: Tensor, chosen: int = ARGMAX) -> dict[str, NDArray[np.float32]]:
         """The evaluated maps of one tensor by name, H×W each, for the class with the highest score."""
+        return self._maps(self._map_session, tensor, chosen)
+
+    def maps_with(self, data: bytes, tensor: Tensor, chosen: int) -> dict[str, NDArray[np.float32]]:
+        """The same with a copy of the file that has other weights.
+
+        Raises:
+            ModelError: onnxruntime cannot run it.
+        """
+        options = quiet_options()
+        options.intra_op_num_threads, options.inter_op_num_threads = self.session_threads, 1
+        native.register(options)
+        with ort_errors_as(ModelError, f"{self.name}: onnxruntime cannot run a copy with other weights"):
+            session = start_session(data, options)
+        return self._maps(session, tensor, chosen)
+
+    def _maps(
+        self, session: onnxruntime.InferenceSession, tensor: Tensor, chosen: int
+    ) -> dict[str, NDArray[np.float32]]:
         feed = self._feed(tensor[None])
         if self.takes_class:
             feed[CLASS_INPUT] = np.full(self._batch or 1, chosen, np.int64)
-        names = [output_names((word,), 0)[0] for word in self.words]
-        arrays = self.model.run(self._map_session, names, feed)
+        arrays = self.model.run(session, self.map_names, feed)
         return {
             word: np.asarray(array[0], np.float32) for word, array in zip(self.words, arrays, strict=True)
         }

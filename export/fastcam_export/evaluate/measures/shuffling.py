@@ -2,43 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
 from fastcam_runtime.contract import NODE_PREFIX
-from onnx import numpy_helper
+from fastcam_runtime.model.pruning import cut_file
+from onnx import external_data_helper, numpy_helper
 
 STEPS = {"classifier": 0.0, "last quarter": 0.25, "last half": 0.5, "all": 1.0}
 """The share of the weight tensors that is shuffled, counted from the head; the classifier is one tensor."""
 _SEED = 4
 
 
-def shuffled(model: onnx.ModelProto, share: float) -> onnx.ModelProto:
-    """A copy with the values of the last `share` of its weight tensors (at least one) in random order.
+class Shuffler:
+    """Copies of one model, each with an order of its own.
 
     A weight tensor is an initializer or a constant of the network with two dimensions or more. The values
     stay the same, so activations keep about their magnitude. The saliency branch is not changed.
+
+    Args:
+        model: It is changed while a copy is made, and as before afterwards.
     """
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self._model = model
+        self._weights = _weights(model.graph)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether there is anything to shuffle."""
+        return bool(self._weights)
+
+    def file(self, share: float, seed: int | Sequence[int]) -> bytes:
+        """The bytes of a copy with the last `share` of the weight tensors (at least one) in random order.
+
+        Raises:
+            Exception: Any error of protobuf, which cannot write more than 2 GB.
+        """
+        chosen = self._last(share)
+        originals = [(tensor, numpy_helper.to_array(tensor)) for tensor in chosen]
+        _shuffle(chosen, seed)
+        try:
+            return bytes(self._model.SerializeToString())
+        finally:
+            for tensor, values in originals:
+                tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
+
+    def shuffle(self, share: float, seed: int | Sequence[int]) -> None:
+        """The same in the model itself, for good."""
+        _shuffle(self._last(share), seed)
+
+    def _last(self, share: float) -> list[onnx.TensorProto]:
+        return self._weights[len(self._weights) - max(1, round(share * len(self._weights))) :]
+
+
+def shuffled(model: onnx.ModelProto, share: float, seed: int | Sequence[int] = _SEED) -> onnx.ModelProto:
+    """A copy with the values of the last `share` of its weight tensors in random order; see `Shuffler`."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
-    tensors = _weights(copy.graph)
-    random = np.random.default_rng(_SEED)
-    for tensor in tensors[len(tensors) - max(1, round(share * len(tensors))) :]:
-        values = numpy_helper.to_array(tensor)
-        mixed = random.permutation(values.reshape(-1)).reshape(values.shape)
-        tensor.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(mixed), tensor.name))
+    Shuffler(copy).shuffle(share, seed)
     return copy
 
 
-def has_weights(model: onnx.ModelProto) -> bool:
-    """Whether there is anything to shuffle."""
-    return bool(_weights(model.graph))
+def load_whole(path: Path, maps: Collection[str] | None = None) -> onnx.ModelProto:
+    """The model with its external weights in memory; of its saliency outputs only `maps`, if given."""
+    if maps is None:
+        return onnx.load(str(path), load_external_data=True)
+    model = onnx.load_model_from_string(cut_file(path, maps))
+    external_data_helper.load_external_data_for_model(model, str(path.resolve().parent))
+    return model
 
 
-def load_whole(path: Path) -> onnx.ModelProto:
-    """The model with its external weights in memory."""
-    return onnx.load(str(path), load_external_data=True)
+def _shuffle(tensors: Sequence[onnx.TensorProto], seed: int | Sequence[int]) -> None:
+    random = np.random.default_rng(seed)
+    for tensor in tensors:
+        values = numpy_helper.to_array(tensor)
+        mixed = random.permutation(values.reshape(-1)).reshape(values.shape)
+        tensor.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(mixed), tensor.name))
 
 
 def _weights(graph: onnx.GraphProto) -> list[onnx.TensorProto]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import fastcam_export
 import numpy as np
 import onnx
 import pytest
-from fastcam_export.evaluate.measures.shuffling import STEPS, has_weights, shuffled
+from fastcam_export.evaluate.measures.shuffling import STEPS, Shuffler, load_whole, shuffled
 from onnx import helper, numpy_helper
 from onnxruntime import InferenceSession
 from support.networks import small_cnn
@@ -43,7 +45,7 @@ def test_weights_in_constant_nodes_are_shuffled_too() -> None:
     model.graph.node.extend(nodes)
     onnx.checker.check_model(model)
     picture = np.random.default_rng(0).standard_normal((1, 3, 64, 64)).astype(np.float32)
-    assert has_weights(model)
+    assert Shuffler(model).has_weights
     before, after = (
         InferenceSession(each.SerializeToString(), providers=["CPUExecutionProvider"]).run(
             None, {"input": picture}
@@ -54,7 +56,7 @@ def test_weights_in_constant_nodes_are_shuffled_too() -> None:
 
 
 def test_a_file_without_weights_says_so() -> None:
-    assert not has_weights(make_graft())
+    assert not Shuffler(make_graft()).has_weights
 
 
 def test_the_original_is_not_touched() -> None:
@@ -62,3 +64,20 @@ def test_the_original_is_not_touched() -> None:
     before = model.SerializeToString()
     shuffled(model, 1.0)
     assert model.SerializeToString() == before
+    copies = [Shuffler(model).file(1.0, seed) for seed in ((0, 1), (0, 2), (0, 1))]
+    assert copies[0] == copies[2] != copies[1]
+    assert model.SerializeToString() == before
+
+
+def test_weights_beside_the_file_are_read_and_maps_that_are_not_needed_are_not(tmp_path: Path) -> None:
+    fastcam_export.export(small_cnn(), tmp_path / "g.onnx", outputs="saliency_map,lovi")
+    model, path = onnx.load(tmp_path / "g.onnx"), tmp_path / "beside.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="w.bin", size_threshold=0)  # changes model
+    whole = load_whole(path, ["saliency_map"])
+    assert [output.name for output in whole.graph.output] == ["logits", "saliency_map"]
+    picture = np.random.default_rng(0).standard_normal((1, 3, 64, 64)).astype(np.float32)
+    session = InferenceSession(Shuffler(whole).file(1.0, 4), providers=["CPUExecutionProvider"])
+    plain = onnx.load(tmp_path / "g.onnx")
+    same = InferenceSession(shuffled(plain, 1.0).SerializeToString(), providers=["CPUExecutionProvider"])
+    found, expected = (one.run(["logits"], {"input": picture})[0] for one in (session, same))
+    assert found == pytest.approx(expected, rel=1e-4)
