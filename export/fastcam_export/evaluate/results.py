@@ -103,7 +103,7 @@ class Evaluation:
         return {what: maps for what, maps in found.items() if any(maps.values())}
 
     def left_out(self) -> list[str]:
-        """How many pictures each check leaves out, because a map is constant: one sentence for each."""
+        """A sentence on the pictures with a constant map, which the checks leave out; none if all count."""
         found = []
         for what, maps in self.checks().items():
             counts = [
@@ -112,11 +112,11 @@ class Evaluation:
                 if None in values
             ]
             if counts:
-                found.append(
-                    f"rank correlation with {what}: pictures with a constant map, which shows nothing, are "
-                    f"left out: {', '.join(counts)}"
-                )
-        return found
+                found.append(f"{what} ({', '.join(counts)})")
+        told = (
+            "pictures with a constant map, which shows nothing, are left out of the rank correlations with "
+        )
+        return [told + "; ".join(found)] if found else []
 
     def class_dependence(self, name: str) -> Estimate | None:
         """The agreement of a class map with that of another class; None for maps without a class."""
