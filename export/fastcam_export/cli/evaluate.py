@@ -76,16 +76,22 @@ def _check_page(path: Path) -> None:
 def _grafted(args: argparse.Namespace, folder: Path) -> Path:
     """The file to evaluate: `model` itself if it has maps, else a copy with maps in `folder`."""
     path = Path(args.model)
+    options = graft_options(args)
     if path.is_file() and METADATA_KEY in summarize_file(path).metadata:
+        if options:
+            given = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+            raise FastcamError(
+                f"{path} has its maps already, so {given} would have no effect: give the plain network, or "
+                "leave the options out"
+            )
         return path
     target = folder / "grafted.onnx"
-    options = graft_options(args)
     try:
         exported = export(args.model, target, outputs=JUDGED, **options)
     except GraftError as error:
         # No class maps for this head: evaluate saliency_map alone.
         exported = export(args.model, target, **options)
-        print(f"note: only saliency_map: {error}", file=sys.stderr)
+        tell_notes([f"only saliency_map: {error}"])
     tell_notes(exported.notes)
     tell_values(exported.metadata, sys.stderr)
     return exported.path

@@ -115,6 +115,39 @@ def test_after_control_c_the_table_may_take_its_time(
     assert ends == []
 
 
+def test_options_without_effect_are_refused(
+    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that has its maps keeps them: also an option with its default value would change nothing."""
+    path = save_graft(tmp_path / "model.onnx")
+    given = [
+        "--cam",
+        "gradcam",
+        "--statistic",
+        "smoe",
+        "--labels",
+        "/nonexistent",
+        "--paper",
+        "--taps",
+        "auto",
+    ]
+    assert main(["evaluate", str(path), str(photos), *given]) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    assert "has its maps already" in error
+    assert "give the plain network" in error
+    for option in given:
+        assert not option.startswith("--") or option in error
+    assert "--preprocess" not in error
+
+
+def test_the_help_states_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["evaluate", "--help"])
+    printed = capsys.readouterr().out
+    assert "default: smoe" in printed
+    assert "%(default)s" not in printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -47,4 +47,9 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--json", type=Path, metavar="FILE", help="write every figure of every picture")
     command.add_argument("--html", type=Path, metavar="FILE", help="write a report with plots and pictures")
     unused = ("outputs", "class_input", "frame_input", "map_output", "inline", "prepared")
+    before = len(command._actions)
     add_graft_options(command, leave_out=unused)
+    for action in command._actions[before:]:
+        # Only options that are given are in the result: for a file with maps they are refused.
+        action.help = (action.help or "").replace("%(default)s", str(action.default))
+        action.default = argparse.SUPPRESS
