@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fastcam_runtime.cli.output_paths import write_json
 from fastcam_runtime.sinks.atomic import prepare_folder, write_whole
+from fastcam_runtime.text import one_line
 
 from ..evaluate.report import page, table
 from ..evaluate.results import Evaluation
@@ -36,7 +37,7 @@ def deliver(found: Evaluation, json_path: Path | None, html_path: Path | None) -
     if failures:
         raise failures[0]
     if html_path is not None:
-        print(f"\nthe report with plots and pictures: {html_path}")
+        print("\n" + one_line(f"the report with plots and pictures: {html_path}"))
 
 
 def _write_page(found: Evaluation, path: Path) -> None:

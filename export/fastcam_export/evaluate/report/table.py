@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from fastcam_runtime.text import left_table
+from fastcam_runtime.text import left_table, one_line
 
 from ..bootstrap import Estimate, Estimates
 from ..measures import road
@@ -26,7 +26,7 @@ def text(found: Evaluation) -> str:
     count = len(found.pictures)
     if not count:
         return "no picture was evaluated"
-    head = f"{found.file}: {count} of {found.setup['pictures']} pictures"
+    head = one_line(f"{found.file}: {count} of {found.setup['pictures']} pictures")
     if found.stopped:
         head += " (stopped early: partial results)"
     parts = [head]
@@ -41,7 +41,7 @@ def text(found: Evaluation) -> str:
     parts += ["Conclusions:\n" + "\n".join(f"- {line}" for line in conclusions(found))]
     notes = [*found.left_out(), *found.notes]
     more = len(notes) - MOST_NOTES
-    parts += ["\n".join(f"note: {note}" for note in notes[:MOST_NOTES])] if notes else []
+    parts += ["\n".join(one_line(f"note: {note}") for note in notes[:MOST_NOTES])] if notes else []
     parts += [f"note: and {more} more, which are in the files of --json and --html"] if more > 0 else []
     return "\n\n".join(parts)
 
