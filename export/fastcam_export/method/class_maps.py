@@ -105,7 +105,8 @@ def _refuse_without_classes(found: Plan) -> None:
     if not found.has_classes:
         shape = "×".join("?" if size is None else str(size) for size in found.scores_shape or ())
         name = found.ends.scores.name
-        raise GraftError(f"no class map: '{name}' has a value for each of {shape}, not one score per class")
+        what = f"has a value for each of {shape}" if shape else "is one value per picture"
+        raise GraftError(f"no class map: '{name}' {what}, not one score per class")
 
 
 def class_products(

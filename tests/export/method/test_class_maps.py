@@ -271,6 +271,22 @@ def test_scores_that_are_not_one_per_class(head: str, shape: str) -> None:
         graft(model, outputs=["cam"])
 
 
+def test_the_number_of_the_best_class_is_no_score() -> None:
+    model = network(
+        """
+        c = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (input, w)
+        a = Relu (c)
+        p = GlobalAveragePool (a)
+        f = Flatten (p)
+        best = ArgMax <axis=1, keepdims=0> (f)
+        """,
+        output="int64[1] best",
+        w=np.ones((16, 3, 3, 3), np.float32),
+    )
+    with pytest.raises(GraftError, match="no class map: 'best' is one value per picture, not one score per"):
+        graft(model, outputs=["cam"])
+
+
 @pytest.mark.slow
 def test_the_shipped_network_equals_autograd() -> None:
     """Real weights, a real photo: Grad-CAM and Grad-CAM++ of torch's own backward pass in float64."""
