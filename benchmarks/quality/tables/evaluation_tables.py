@@ -122,6 +122,6 @@ def _compared(one: dict[str, Any], compared: bool, digits: int) -> str:
 
 def _own_interval(one: dict[str, Any] | None) -> str:
     """A mean with its own interval."""
-    if one is None:
+    if one is None or one["mean"] is None:
         return ""
     return f"{plain(one['mean'], 2)} [{plain(one['low'], 2)}, {plain(one['high'], 2)}]"
