@@ -147,9 +147,9 @@ def _sanity(
     if not shuffler.has_weights:
         found.notes.append("no weights were found that could be shuffled: that check is left out")
         return
-    total = len(shuffling.STEPS) * len(kept)
+    total = len(shuffler.steps) * len(kept)
     found.setup["shuffled_weights"] = f"{total} random orders: one for each of these pictures and each step"
-    for number, (step, share) in enumerate(shuffling.STEPS.items()):
+    for number, (step, share) in enumerate(shuffler.steps.items()):
         pairs_of: dict[str, Agreements] = {name: [] for name in subject.words}
         for k, one in enumerate(kept):
             tell("shuffled weights", number * len(kept) + k, total)

@@ -7,20 +7,23 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from fastcam_runtime.contract import NODE_PREFIX
 from fastcam_runtime.model.pruning import cut_file
 from onnx import external_data_helper, numpy_helper
 
+from .weights import Weights
+
 STEPS = {"classifier": 0.0, "last quarter": 0.25, "last half": 0.5, "all": 1.0}
-"""The share of the weight tensors that is shuffled, counted from the head; the classifier is one tensor."""
+"""The share of the weight tensors that is shuffled besides the classifier, counted from the head."""
+LAST = "last weights"
+"""The name of the first step in files whose classifier cannot be told."""
 _SEED = 4
 
 
 class Shuffler:
     """Copies of one model, each with an order of its own.
 
-    A weight tensor is an initializer or a constant of the network with two dimensions or more. The values
-    stay the same, so activations keep about their magnitude. The saliency branch is not changed.
+    A weight tensor is an initializer or a constant of the network; see `Weights`. The values stay the same,
+    so activations keep about their magnitude. The saliency branch is not changed.
 
     Args:
         model: It is changed while a copy is made, and as before afterwards.
@@ -28,15 +31,21 @@ class Shuffler:
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._model = model
-        self._weights = _weights(model.graph)
+        self._weights = Weights.of(model)
 
     @property
     def has_weights(self) -> bool:
         """Whether there is anything to shuffle."""
-        return bool(self._weights)
+        return bool(self._weights.last)
+
+    @property
+    def steps(self) -> dict[str, float]:
+        """`STEPS`, with the name that is right for this file."""
+        first = next(iter(STEPS))
+        return {LAST if name == first and not self._weights.told else name: STEPS[name] for name in STEPS}
 
     def file(self, share: float, seed: int | Sequence[int]) -> bytes:
-        """The bytes of a copy with the last `share` of the weight tensors (at least one) in random order.
+        """The bytes of a copy with the classifier and the last `share` of the weight tensors in random order.
 
         Raises:
             Exception: Any error of protobuf, which cannot write more than 2 GB.
@@ -55,11 +64,13 @@ class Shuffler:
         _shuffle(self._last(share), seed)
 
     def _last(self, share: float) -> list[onnx.TensorProto]:
-        return self._weights[len(self._weights) - max(1, round(share * len(self._weights))) :]
+        every, last = self._weights.every, self._weights.last
+        chosen = every[len(every) - round(share * len(every)) :]
+        return [*chosen, *(one for one in last if all(one is not other for other in chosen))]
 
 
 def shuffled(model: onnx.ModelProto, share: float, seed: int | Sequence[int] = _SEED) -> onnx.ModelProto:
-    """A copy with the values of the last `share` of its weight tensors in random order; see `Shuffler`."""
+    """A copy with the classifier and the last `share` of its weights in random order; see `Shuffler`."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     Shuffler(copy).shuffle(share, seed)
@@ -81,24 +92,3 @@ def _shuffle(tensors: Sequence[onnx.TensorProto], seed: int | Sequence[int]) -> 
         values = numpy_helper.to_array(tensor)
         mixed = random.permutation(values.reshape(-1)).reshape(values.shape)
         tensor.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(mixed), tensor.name))
-
-
-def _weights(graph: onnx.GraphProto) -> list[onnx.TensorProto]:
-    """The weight tensors, initializers or constants, in the order of their first use."""
-    tensors = {tensor.name: tensor for tensor in graph.initializer}
-    tensors |= {
-        node.output[0]: attribute.t
-        for node in graph.node
-        if node.op_type == "Constant" and not node.name.startswith(NODE_PREFIX)
-        for attribute in node.attribute
-        if attribute.name == "value"
-    }
-    found: dict[str, onnx.TensorProto] = {}
-    for node in graph.node:
-        if node.name.startswith(NODE_PREFIX):
-            continue
-        for name in node.input:
-            tensor = tensors.get(name)
-            if tensor is not None and len(tensor.dims) >= 2 and np.prod(tensor.dims) > max(tensor.dims):
-                found.setdefault(name, tensor)
-    return list(found.values())
