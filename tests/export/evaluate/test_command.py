@@ -42,7 +42,7 @@ def test_the_command_prints_a_table_and_writes_json_and_a_page(
     command = ["evaluate", str(path), str(photos), "--boxes", str(photos), "--json", str(out)]
     assert main([*command, "--html", str(shown), "--no-sanity", "--video", "test://?frames=3"]) == 0
     printed = capsys.readouterr().out
-    assert "4 of 4 pictures" in printed
+    assert ": 4 pictures\n" in printed
     assert "Conclusions:" in printed
     assert "4 pictures are too few" in printed
     content = json.loads(out.read_text())
@@ -66,7 +66,7 @@ def test_a_plain_network_is_grafted_first(
     path = tmp_path / "model.onnx"
     path.write_bytes(small_cnn().SerializeToString())
     assert main(["evaluate", str(path), str(photos), "--count", "2", "--no-sanity"]) == 0
-    assert "2 of 2 pictures" in capsys.readouterr().out
+    assert ": 2 pictures\n" in capsys.readouterr().out
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model.onnx", "photos"]
 
 

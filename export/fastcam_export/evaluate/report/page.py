@@ -13,8 +13,8 @@ from ..measures.perturbation import LEVELS
 from ..metrics import METRICS, RANKED_BY
 from ..results import Evaluation, Example
 from . import svg
-from .numbers import plain
-from .table import brackets, flicker_rows, levels, main_rows, sanity_rows
+from .numbers import rounded
+from .table import brackets, flicker_rows, levels, main_rows, pictures_told, sanity_rows
 from .words import conclusions
 
 _STYLE = """
@@ -33,7 +33,7 @@ p.small{color:#57606a;font-size:13px}
 def html(found: Evaluation) -> str:
     """The page, self-contained: it loads no other files."""
     title = f"How good are the maps of {found.file}?"
-    count = f"{len(found.pictures)} of {found.setup['pictures']} pictures"
+    count = pictures_told(found)
     stopped = " The evaluation was stopped early: these are partial results." if found.stopped else ""
     body = [
         f"<h1>{escape(title)}</h1><p>{count}.{stopped}</p>",
@@ -52,9 +52,10 @@ def html(found: Evaluation) -> str:
 def _figures(found: Evaluation) -> str:
     if not found.measured():
         return ""
+    rows = main_rows(found)
     return (
-        f"<h2>Figures</h2><p class=small>* best of its column. {escape(brackets(found))}</p>"
-        f"{_table(main_rows(found))}"
+        f"<h2>Figures</h2><p class=small>* best of its column. {escape(brackets(found, rows))}</p>"
+        f"{_table(rows)}"
         f"<details><summary>all figures</summary>{_table(main_rows(found, tuple(METRICS)))}</details>"
     )
 
@@ -83,10 +84,11 @@ def _plots(found: Evaluation) -> str:
 
 
 def _checks(found: Evaluation) -> str:
+    rows = sanity_rows(found)
     text = (
         "<h2>Sanity checks</h2><p class=small>Rank correlation of each map with the one named in the row. A "
-        f"map that shows what was learnt changes with the weights. {escape(brackets(found))}</p>"
-        f"{_table(sanity_rows(found))}"
+        f"map that shows what was learnt changes with the weights. {escape(brackets(found, rows))}</p>"
+        f"{_table(rows)}"
     )
     text += _list(found.left_out())
     return text + (f"<h2>Video</h2>{_table(flicker_rows(found))}" if found.flicker else "")
@@ -115,7 +117,7 @@ def _figure_row(examples: Sequence[Example]) -> str:
         drawn = overlay(picture, one.saliency)
         shots.append(
             f'<figure><img src="{_jpeg(picture)}" alt=""><img src="{_jpeg(drawn)}" alt="">'
-            f"<figcaption>{escape(one.label)}{', ' if one.label else ''}{plain(one.score)}<br>"
+            f"<figcaption>{escape(one.label)}{', ' if one.label else ''}{rounded(one.score)}<br>"
             f"{escape(one.name)}</figcaption></figure>"
         )
     return f'<div class="shots">{"".join(shots)}</div>'

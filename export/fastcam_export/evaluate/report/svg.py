@@ -7,7 +7,7 @@ from html import escape
 from math import isfinite
 
 from ..bootstrap import Estimate
-from .numbers import plain
+from .numbers import rounded
 
 COLOURS = ("#1f6feb", "#d1242f", "#8250df", "#9a6700", "#57606a", "#1a7f37", "#bf3989", "#0a7ea4")
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 460, 280, 46, 40, 26
@@ -66,7 +66,7 @@ def bars(title: str, values: Mapping[str, Estimate]) -> str:
             f'<text x="{left - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>'
             f'<rect x="{start:.1f}" y="{y}" width="{end - start:.1f}" height="16" fill="{_shade(number)}"/>'
             f"{whisker}"
-            f'<text x="{left + width + 8}" y="{y + 13}">{plain(one.mean)}</text>'
+            f'<text x="{left + width + 8}" y="{y + 13}">{rounded(one.mean)}</text>'
         )
     height = 36 + row * len(values)
     parts.append(f'<line x1="{x(0):.1f}" x2="{x(0):.1f}" y1="26" y2="{height - 6}" stroke="#8c959f"/>')
@@ -85,7 +85,7 @@ def _frame(title: str, note: str, ends: tuple[float, float], ticks: Mapping[floa
     grid = "".join(
         f'<line x1="{_LEFT}" x2="{_WIDTH}" y1="{_y(value, ends):.1f}" y2="{_y(value, ends):.1f}" '
         f'stroke="{"#8c959f" if low < 0 and value == 0 else "#d0d7de"}"/>'
-        f'<text x="{_LEFT - 6}" y="{_y(value, ends) + 4:.1f}" text-anchor="end">{plain(value, 2)}</text>'
+        f'<text x="{_LEFT - 6}" y="{_y(value, ends) + 4:.1f}" text-anchor="end">{rounded(value, 2)}</text>'
         for value in values
     )
     return (

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
-from fastcam_runtime.text import left_table, one_line
+from fastcam_runtime.text import count, left_table, one_line
 
 from ..bootstrap import Estimate, Estimates
 from ..measures import road
@@ -14,36 +14,59 @@ from ..measures.flicker import Flicker
 from ..measures.perturbation import LEVELS
 from ..metrics import METRICS, SHOWN
 from ..results import Evaluation
-from .numbers import plain
+from .numbers import rounded, signed
 from .words import conclusions
 
 MOST_NOTES = 12
 """More are only in the files."""
 
 
+WIDTH = 120
+"""Columns of a terminal that a table fits into; one that is wider is printed in parts."""
+
+
 def text(found: Evaluation) -> str:
     """Everything for a terminal."""
-    count = len(found.pictures)
-    if not count:
+    if not found.pictures:
         return "no picture was evaluated"
-    head = one_line(f"{found.file}: {count} of {found.setup['pictures']} pictures")
+    head = f"{found.file}: {pictures_told(found)}"
     if found.stopped:
         head += " (stopped early: partial results)"
-    parts = [head]
+    parts = [one_line(head)]
+    main, sanity, video = main_rows(found), sanity_rows(found), flicker_rows(found)
     if found.measured(SHOWN):
-        parts += [left_table(main_rows(found)), legend(found)]
-    sanity = sanity_rows(found)
+        parts += [fitted(main), legend(found)]
     if len(sanity) > 1:
-        parts.append("rank correlation of each map with …\n" + left_table(sanity))
+        parts.append("rank correlation of each map with …\n" + fitted(sanity))
     if found.flicker:
-        parts.append(left_table(flicker_rows(found)))
-    parts += [brackets(found)]
-    parts += ["Conclusions:\n" + "\n".join(f"- {line}" for line in conclusions(found))]
+        parts.append(f"{CHANGE}:\n" + fitted(video))
+    parts.append(brackets(found, main, sanity, video))
+    parts.append("Conclusions:\n" + "\n".join(f"- {line}" for line in conclusions(found)))
     notes = [*found.left_out(), *found.notes]
     more = len(notes) - MOST_NOTES
-    parts += ["\n".join(one_line(f"note: {note}") for note in notes[:MOST_NOTES])] if notes else []
-    parts += [f"note: and {more} more, which are in the files of --json and --html"] if more > 0 else []
-    return "\n\n".join(parts)
+    parts.append("\n".join(one_line(f"note: {note}") for note in notes[:MOST_NOTES]))
+    if more > 0:
+        parts.append(f"note: and {more} more, which are in the files of --json and --html")
+    return "\n\n".join(filter(None, parts))
+
+
+def pictures_told(found: Evaluation) -> str:
+    """`8 pictures`, or `7 of 8 pictures` if some are left out."""
+    done, given = len(found.pictures), int(found.setup["pictures"])
+    return count(given, "picture") if done == given else f"{done} of {count(given, 'picture')}"
+
+
+def fitted(rows: Sequence[Sequence[str]]) -> str:
+    """A table, or several with the same first column, none wider than `WIDTH` if its columns are not."""
+    first, *others = zip(*rows, strict=True)
+    parts: list[list[Sequence[str]]] = []
+    for column in others:
+        wide = [max(map(len, one)) + 2 for one in (first, *(parts[-1] if parts else ()), column)]
+        if parts and sum(wide) - 2 <= WIDTH:
+            parts[-1].append(column)
+        else:
+            parts.append([column])
+    return "\n\n".join(left_table(list(zip(first, *part, strict=True))) for part in parts)
 
 
 def main_rows(found: Evaluation, wanted: Sequence[str] = SHOWN) -> list[tuple[str, ...]]:
@@ -81,11 +104,13 @@ FRAMES_ALIKE = 10
 """Frames in a row that count as one draw of the bootstrap: they are alike."""
 
 
+CHANGE = "change per frame of the video, in % of the map's deviation (lower is steadier)"
+"""What `flicker_rows` shows."""
+
+
 def flicker_rows(found: Evaluation) -> list[tuple[str, ...]]:
     """The change per frame of the video."""
-    rows: list[tuple[str, ...]] = [
-        ("change per frame, % of the map's deviation", "plain", "smoothed 0.7", "correlation", "frames")
-    ]
+    rows: list[tuple[str, ...]] = [("map", "plain", "smoothed 0.7", "correlation", "frames")]
     reference = found.flicker.get(found.reference)
     for name, one in found.flicker.items():
         other = None if name == found.reference else reference
@@ -95,13 +120,22 @@ def flicker_rows(found: Evaluation) -> list[tuple[str, ...]]:
     return rows
 
 
-def brackets(found: Evaluation) -> str:
-    """What the intervals behind the means are."""
-    video = f" Of the video, {FRAMES_ALIKE} frames in a row are one draw." if found.flicker else ""
-    return (
-        f"In [brackets]: 95 % bootstrap interval of the difference to {found.reference}, picture by picture. "
-        f"In (parentheses): that of the mean itself.{video}"
-    )
+def brackets(found: Evaluation, *tables: Sequence[Sequence[str]]) -> str:
+    """What the intervals behind the means are: those that stand in these tables."""
+    cells = [cell for rows in tables for row in rows[1:] for cell in row[1:]]
+    told = []
+    if any(cell.endswith("]") for cell in cells):
+        told.append(
+            f"In [brackets]: 95 % bootstrap interval of the difference to {found.reference}, picture by "
+            "picture."
+        )
+    if any(cell.endswith(")") for cell in cells):
+        told.append(
+            f"In (parentheses): {'that' if told else 'the 95 % bootstrap interval'} of the mean itself."
+        )
+    if told and found.flicker:
+        told.append(f"Of the video, {FRAMES_ALIKE} frames in a row are one draw.")
+    return " ".join(told)
 
 
 def _change(
@@ -118,19 +152,19 @@ def _cell(mean: Estimate, difference: Estimate | None, star: str = " ", digits: 
     """The mean, with the interval of its difference to the reference, or else with its own."""
     if math.isnan(mean.mean):
         return ""
-    shown = plain(mean.mean, digits) + star
+    shown = rounded(mean.mean, digits) + star
     if difference is not None:
         return shown + interval(difference, digits)
     if math.isnan(mean.low):
         return shown
-    return f"{shown}({plain(mean.low, digits)}…{plain(mean.high, digits)})"
+    return f"{shown}({rounded(mean.low, digits)}…{rounded(mean.high, digits)})"
 
 
 def interval(difference: Estimate, digits: int = 3) -> str:
     """`[−.01,+.02]`: the 95 % interval of the difference to the reference; empty if there is none."""
     if math.isnan(difference.low):
         return ""
-    return f"[{difference.low:+.{digits}f},{difference.high:+.{digits}f}]".replace("-", "−")
+    return f"[{signed(difference.low, digits)},{signed(difference.high, digits)}]"
 
 
 def _best(found: Evaluation, metric: str) -> str:
