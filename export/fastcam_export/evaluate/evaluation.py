@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from fastcam_runtime.errors import FastcamError, SourceError
+from fastcam_runtime.errors import FastcamError, SourceError, first_line
 from fastcam_runtime.image import Image
 from fastcam_runtime.measure.system import cpu_name, versions
 from fastcam_runtime.model.device import package_version
@@ -87,9 +88,20 @@ def _measure(subject: Subject, request: EvaluationRequest, found: Evaluation, te
             )
         found.notes += request.objects.notes
     if request.sanity:
-        _sanity(subject, request, found, kept, tell)
+        with _noting(found, "the check with shuffled weights ended early"):
+            _sanity(subject, request, found, kept, tell)
     if request.video is not None:
-        _video(subject, request.video, found, tell)
+        with _noting(found, f"{request.video}: the flicker is that of the frames before"):
+            _video(subject, request.video, found, tell)
+
+
+@contextmanager
+def _noting(found: Evaluation, what: str) -> Iterator[None]:
+    """Turn any error of a later stage into a note: the pictures may have taken hours."""
+    try:
+        yield
+    except Exception as error:  # of onnxruntime, protobuf, OpenCV or numpy; memory that does not suffice
+        found.notes.append(f"{what}: {first_line(error)}")
 
 
 def _pictures(subject: Subject, request: EvaluationRequest, found: Evaluation, tell: Tell) -> list[Judged]:
@@ -169,16 +181,13 @@ def _with_another(maps: Sequence[NDArray[np.float32]]) -> Agreements:
 
 
 def _video(subject: Subject, uri: str, found: Evaluation, tell: Tell) -> None:
-    """Add the flicker, frame by frame; a video that breaks off does not lose the other results."""
-    try:
-        flicker(
-            uri,
-            lambda frame: subject.maps(subject.see(frame).tensor),
-            found=found.flicker,
-            tell=lambda done, total: tell("video", done, total),
-        )
-    except SourceError as error:
-        found.notes.append(f"{error}; the flicker is that of the frames before")
+    """Add the flicker, frame by frame."""
+    flicker(
+        uri,
+        lambda frame: subject.maps(subject.see(frame).tensor),
+        found=found.flicker,
+        tell=lambda done, total: tell("video", done, total),
+    )
     if not found.flicker:
         found.notes.append(f"{uri}: fewer than two frames, so there is no flicker to measure")
 
