@@ -2,9 +2,9 @@
 
     python -m benchmarks.quality.beside.untrained --resnet base-0.pt
 
-All weights of a copy of the file are shuffled, as in the sanity checks of `fastcam evaluate`. Its map is
-scored with the probabilities of the trained network, which is what a map has to explain. An edge filter is
-measured in the same run.
+All weights of a copy of the file are shuffled, for every picture anew, as in the sanity checks of `fastcam
+evaluate`. Its map is scored with the probabilities of the trained network, which is what a map has to
+explain. An edge filter is measured in the same run.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 from fastcam_export.evaluate.controls import CONTROLS, EDGES, Map
-from fastcam_export.evaluate.measures.shuffling import load_whole, shuffled
-from fastcam_export.evaluate.subject import FedPicture, Subject
+from fastcam_export.evaluate.measures.shuffling import Shuffler, load_whole
+from fastcam_export.evaluate.subject import FedPicture
 
 from .. import reference
 from ..studied import PlainNetwork
@@ -29,13 +30,13 @@ def compare(network: PlainNetwork, options: Namespace) -> ScoresByMap:
     """Insertion minus deletion of the untrained network's map, of the edges and of `saliency_map`."""
     with tempfile.TemporaryDirectory() as folder:
         subject = network.subject(Path(folder), options.threads)
-        path = Path(folder) / "shuffled.onnx"
-        path.write_bytes(shuffled(load_whole(subject.path), 1.0).SerializeToString())
-        untrained = Subject(path, options.threads)
+        shuffler = Shuffler(load_whole(subject.path, subject.map_names))
+        orders = count()
 
         def others(seen: FedPicture, target: int) -> dict[str, Map]:
+            untrained = shuffler.file(1.0, next(orders))
             return {
-                UNTRAINED: untrained.maps(seen.tensor)["saliency_map"],
+                UNTRAINED: subject.maps_with(untrained, seen.tensor, target)["saliency_map"],
                 EDGES: CONTROLS[EDGES](seen.picture, 0),
             }
 
