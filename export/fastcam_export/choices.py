@@ -38,7 +38,7 @@ WEIGHTS = ("prior", "equal", "linear")
 PAPER_CAM = "gradcam++"
 """The paper's class map. It hardly depends on the class: see docs/quality.md."""
 LAYERCAM = "layercam"
-"""The best class map of docs/quality.md. Its gradient passes through the last stage: see docs/method.md."""
+"""The best class map of mobile networks, see docs/quality.md, and its cost, see docs/method.md."""
 CAM_METHODS = ("gradcam", PAPER_CAM, LAYERCAM)
 """The class maps; the first is the default."""
 
