@@ -8,18 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from fastcam_runtime.errors import FastcamError, SourceError, first_line
 from fastcam_runtime.image import Image
 from fastcam_runtime.measure.system import cpu_name, versions
 from fastcam_runtime.model.device import package_version
-from numpy.typing import NDArray
 
 from .bootstrap import METHOD
 from .controls import CONTROLS
 from .judging import Judged, judge
 from .measures import perturbation, road, shuffling
-from .measures.agreement import Agreements, agreement
+from .measures.agreement import Agreements
 from .measures.baselines import BLUR_SIGMA
 from .measures.flicker import flicker
 from .metrics import RANKED_BY
@@ -152,7 +150,7 @@ def _sanity(
     found.setup["sanity_pictures"] = [one.result.name for one in kept]
     if len(kept) > 1:
         for name in subject.words:
-            found.other_picture[name] = _with_another([one.maps[name] for one in kept])
+            found.other_picture[name] = _with_another(kept, name)
     if not kept:
         return
     shuffler = shuffling.Shuffler(shuffling.load_whole(subject.path, subject.map_names))
@@ -166,16 +164,18 @@ def _sanity(
         for k, one in enumerate(kept):
             tell("shuffled weights", number * len(kept) + k, total)
             data = shuffler.file(share, (request.seed, k, number))
-            for name, values in subject.maps_with(data, one.fed.tensor, one.target).items():
-                pairs_of[name].append(agreement(one.maps[name], values))
+            maps = subject.maps_with(data, one.fed.tensor, one.target)
+            for name in subject.words:
+                pairs_of[name].append(one.agreement_with(maps, name))
         found.sanity[step] = pairs_of
 
 
-def _with_another(maps: Sequence[NDArray[np.float32]]) -> Agreements:
+def _with_another(kept: Sequence[Judged], name: str) -> Agreements:
     """The rank correlation of each map with the next one that shows anything, around the end."""
     found: Agreements = []
-    for number, one in enumerate(maps):
-        following = (agreement(one, other) for other in (*maps[number + 1 :], *maps[:number]))
+    for number, one in enumerate(kept):
+        others = (*kept[number + 1 :], *kept[:number])
+        following = (one.agreement_with(other.maps, name) for other in others)
         found.append(next((value for value in following if value is not None), None))
     return found
 

@@ -43,6 +43,10 @@ class Judged:
         figures = np.array([value for one in self.result.methods.values() for value in one.values()])
         return bool(np.isfinite(figures).all()) and all(np.isfinite(m).all() for m in self.maps.values())
 
+    def agreement_with(self, maps: MapsByName, name: str) -> float | None:
+        """The rank correlation of a map with another one, where this picture lies in the input."""
+        return agreement(*_in_picture(self.fed, self.maps[name], maps[name]))
+
     @property
     def size(self) -> int:
         """Bytes in memory."""
@@ -58,7 +62,7 @@ def judge(subject: Subject, path: Path, frame: Image, marks: Marks | None, seed:
         chances = None
     target = ARGMAX if chances is None else int(chances.argmax())
     maps = subject.maps(fed.tensor, target)
-    controls = {name: make(fed.picture, seed) for name, make in CONTROLS.items()}
+    controls = controls_of(fed, seed)
     every = {**maps, **controls}
     methods: dict[str, dict[str, float]] = {name: {} for name in every}
     curves: Curves = {}
@@ -73,11 +77,27 @@ def judge(subject: Subject, path: Path, frame: Image, marks: Marks | None, seed:
         "" if chances is None else label_of(target, subject.metadata.labels),
         None if chances is None else float(chances[target]),
         methods,
-        {name: agreement(values, controls[EDGES]) for name, values in maps.items()},
+        {name: agreement(*_in_picture(fed, values, controls[EDGES])) for name, values in maps.items()},
         {} if chances is None else _other_class(subject, fed, maps, target, len(chances), seed),
         curves,
     )
     return Judged(result, fed, maps, target)
+
+
+def controls_of(fed: FedPicture, seed: int) -> MapsByName:
+    """The control maps of the picture where it lies in the input; 0 in letterbox bars."""
+    placed = fed.geometry.placed
+    part = np.ascontiguousarray(placed.of(fed.picture))
+    found: MapsByName = {}
+    for name, make in CONTROLS.items():
+        found[name] = np.zeros(fed.geometry.input, np.float32)
+        placed.of(found[name])[:] = make(part, seed)
+    return found
+
+
+def _in_picture(fed: FedPicture, *maps: NDArray[np.float32]) -> Iterable[NDArray[np.float32]]:
+    """The maps without letterbox bars, in which all maps are alike."""
+    return (fed.geometry.placed.of(values) for values in maps)
 
 
 def _perturb(
@@ -115,4 +135,4 @@ def _other_class(
         return {}
     other = (target + int(np.random.default_rng(seed).integers(1, classes))) % classes
     others = subject.maps(fed.tensor, other)
-    return {name: agreement(maps[name], others[name]) for name in subject.class_words}
+    return {name: agreement(*_in_picture(fed, maps[name], others[name])) for name in subject.class_words}

@@ -14,10 +14,13 @@ Marked = NDArray[np.bool_]
 
 
 def on_input(marks: Marks, geometry: Geometry) -> Marks:
-    """The marks in the coordinates of the network's input; no object outside the picture."""
+    """The marks in the coordinates of the network's input; letterbox bars are no part of the picture.
+
+    As background, bars would raise the figures of every map that is low there, whatever it shows elsewhere.
+    """
     seen = geometry.seen.of(marks).astype(np.uint8)
     placed = geometry.placed
-    laid = np.zeros(geometry.input, np.uint8)
+    laid = np.full(geometry.input, UNKNOWN, np.uint8)
     placed.of(laid)[:] = cv2.resize(seen, (placed.width, placed.height), interpolation=cv2.INTER_NEAREST)
     return laid
 

@@ -39,11 +39,17 @@ def test_pixel_auc_is_the_share_of_pairs_in_the_right_order() -> None:
     assert pixel_auc(ranking(marked.astype(np.float32)), marked) == 1.0
 
 
-def test_letterbox_bars_and_what_a_crop_cuts_off_are_not_marked() -> None:
-    everything = np.full((100, 50), OBJECT, np.uint8)
-    boxed = on_input(everything, Geometry.lay((100, 50), (40, 40), "letterbox"))
-    assert boxed[:, 10:30].all()
-    assert boxed.sum() == 40 * 20
+def test_letterbox_bars_count_nowhere_and_what_a_crop_cuts_off_is_not_marked() -> None:
+    upper = np.full((100, 50), NOTHING, np.uint8)
+    upper[:50] = OBJECT
+    boxed = on_input(upper, Geometry.lay((100, 50), (40, 40), "letterbox"))
+    assert (boxed[:20, 10:30] == OBJECT).all()
+    assert (boxed[20:, 10:30] == NOTHING).all()
+    assert (boxed[:, :10] == UNKNOWN).all()
+    assert (boxed[:, 30:] == UNKNOWN).all()
+    saliency = np.random.default_rng(2).random((40, 40)).astype(np.float32)
+    high = np.where(boxed == UNKNOWN, 9, saliency).astype(np.float32)
+    assert located(high, boxed) == located(saliency, boxed)
     edge = np.full((100, 50), NOTHING, np.uint8)
     edge[:20] = OBJECT
     assert not on_input(edge, Geometry.lay((100, 50), (40, 40), "crop")).any()
