@@ -105,7 +105,7 @@ def _noting(found: Evaluation, what: str) -> Iterator[None]:
 def _pictures(subject: Subject, request: EvaluationRequest, found: Evaluation, tell: Tell) -> list[Judged]:
     """Measure the pictures; returns some, evenly spread, for the sanity checks."""
     kept: list[Judged] = []
-    total = len(request.pictures)
+    total, no = len(request.pictures), 0
     for number, path in enumerate(request.pictures):
         tell("pictures", number, total)
         frame = read_picture(path)
@@ -118,11 +118,17 @@ def _pictures(subject: Subject, request: EvaluationRequest, found: Evaluation, t
             found.notes.append(f"{path}: the network gives values that are not finite numbers; left out")
             continue
         found.pictures.append(judged.result)
+        no += judged.says_no
         _show(found, judged)
         room = max(2, _SANITY_BYTES // judged.size)  # for all alike: the network fixes the size
         most = min(SANITY_PICTURES, room, total)
         if len(kept) < most and number >= len(kept) * total // most:
             kept.append(judged)
+    if no and subject.class_words:
+        found.notes.append(
+            f"the network says no to {no} of {len(found.pictures)} pictures; its class maps show what speaks "
+            "for yes, there too, and so cannot predict what the no needs"
+        )
     return kept
 
 
@@ -220,7 +226,7 @@ def _setup(subject: Subject, request: EvaluationRequest) -> dict[str, object]:
         },
         "drop_baseline": "own mean colour; the map is stretched to 0…1",
         "road_levels": list(road.LEVELS),
-        "target": "the predicted class of the whole picture",
+        "target": "the predicted class of the whole picture; with one logit p < 0.5 is no, judged by 1 − p",
         "seed": request.seed,
         "bootstrap": METHOD,
         "statistic": meta.statistic,

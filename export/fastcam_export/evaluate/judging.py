@@ -36,6 +36,8 @@ class Judged:
     maps: MapsByName
     target: int
     """The predicted class; `ARGMAX` if the network gives no class scores."""
+    says_no: bool = False
+    """Whether a network with one logit finds its class less likely than not: `no` is judged."""
 
     @property
     def finite(self) -> bool:
@@ -61,27 +63,34 @@ def judge(subject: Subject, path: Path, frame: Image, marks: Marks | None, seed:
     except NoClassScores:
         chances = None
     target = ARGMAX if chances is None else int(chances.argmax())
+    says_no = chances is not None and len(chances) == 1 and bool(chances[0] < 0.5)
+    whole = None if chances is None else float(1 - chances[0] if says_no else chances[target])
     maps = subject.maps(fed.tensor, target)
     controls = controls_of(fed, seed)
     every = {**maps, **controls}
     methods: dict[str, dict[str, float]] = {name: {} for name in every}
     curves: Curves = {}
-    if chances is not None:
-        curves = _perturb(subject, fed.tensor, target, float(chances[target]), every, methods, seed)
+    if whole is not None:
+
+        def ask(versions: Iterable[Tensor]) -> NDArray[np.float64]:
+            found = subject.probabilities(versions)[:, target]
+            return 1 - found if says_no else found
+
+        curves = _perturb(fed.tensor, ask, whole, every, methods, seed)
     if marks is not None:
         laid = on_input(marks, fed.geometry)
         for name, values in every.items():
             methods[name].update(located(values, laid))
     result = PictureResult(
         path.name,
-        "" if chances is None else label_of(target, subject.metadata.labels),
-        None if chances is None else float(chances[target]),
+        "" if whole is None else says_no * "not " + label_of(target, subject.metadata.labels),
+        whole,
         methods,
         {name: agreement(*_in_picture(fed, values, controls[EDGES])) for name, values in maps.items()},
         {} if chances is None else _other_class(subject, fed, maps, target, len(chances), seed),
         curves,
     )
-    return Judged(result, fed, maps, target)
+    return Judged(result, fed, maps, target, says_no)
 
 
 def controls_of(fed: FedPicture, seed: int) -> MapsByName:
@@ -101,14 +110,10 @@ def _in_picture(fed: FedPicture, *maps: NDArray[np.float32]) -> Iterable[NDArray
 
 
 def _perturb(
-    subject: Subject, tensor: Tensor, target: int, whole: float, every: MapsByName,
+    tensor: Tensor, ask: perturbation.Ask, whole: float, every: MapsByName,
     methods: dict[str, dict[str, float]], seed: int,
 ) -> Curves:  # fmt: skip
     """Add insertion, deletion, drop, increase and ROAD to `methods`; returns the curves."""
-
-    def ask(versions: Iterable[Tensor]) -> NDArray[np.float64]:
-        return subject.probabilities(versions)[:, target]
-
     ranks: RanksByName = {name: ranking(values) for name, values in every.items()}
     found: Curves = {}
     for kind, make_baseline in BASELINES.items():

@@ -33,3 +33,24 @@ def test_controls_are_made_of_the_picture_without_letterbox_bars(tmp_path: Path)
     maps = subject.maps(fed.tensor)
     expected = rank_correlation(maps["saliency_map"][8:40], found[EDGES][8:40])
     assert judged.result.edges["saliency_map"] == pytest.approx(expected)
+
+
+def test_a_network_of_one_logit_is_judged_by_its_answer(tmp_path: Path) -> None:
+    """The logit is red less blue: the answer to a blue picture is no."""
+    subject = Subject(save_graft(tmp_path / "m.onnx", head="one", outputs=("saliency_map",)), threads=1)
+    photo = np.full((32, 48, 3), 60, np.uint8)
+    photo[8:20, 10:30] = (255, 60, 60)
+    (yes,) = subject.probabilities([subject.see(photo).tensor])[0]
+    assert yes < 0.4
+    judged = judge(subject, Path("a.png"), photo, None, 0)
+    assert judged.says_no
+    assert judged.result.label == "not red"
+    assert judged.result.probability == pytest.approx(1 - yes)
+    figures = judged.result.methods["saliency_map"]
+    # The square is where the map is highest, and what speaks for no: without it, the network says no less.
+    assert figures["score_mean"] > 0.05
+    curve = judged.result.curves["deletion_mean"]["saliency_map"]
+    assert curve[0] == pytest.approx(1 - yes, abs=1e-5)
+    red = judge(subject, Path("a.png"), np.ascontiguousarray(photo[..., ::-1]), None, 0)
+    assert (red.says_no, red.result.label) == (False, "red")
+    assert red.result.probability == pytest.approx(judged.result.probability, abs=1e-3)
