@@ -13,21 +13,12 @@ from ..measures.perturbation import LEVELS
 from ..metrics import METRICS, RANKED_BY
 from ..results import Evaluation, Example
 from . import svg
+from .html_table import directed, figure_table, html_list, html_table
 from .numbers import rounded
-from .table import brackets, flicker_rows, levels, main_rows, pictures_told, sanity_rows
+from .style import STYLE
+from .table import CHANGE, brackets, flicker_rows, levels, main_rows, pictures_told, sanity_rows
+from .verdicts import QUESTIONS, verdicts
 from .words import conclusions
-
-_STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;color:#24292f;max-width:1180px;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.2rem}
-table{border-collapse:collapse;margin:.6rem 0;font-size:13px}
-td,th{padding:.25rem .6rem;border-bottom:1px solid #d0d7de;text-align:left;white-space:nowrap}
-th{background:#f6f8fa}.plots{display:grid;gap:1.2rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr))}
-.plots>div{overflow-x:auto}svg{max-width:100%;min-width:27rem;height:auto}
-.scroll{overflow-x:auto}.shots{display:flex;flex-wrap:wrap;gap:1rem}figure{margin:0;width:270px}
-figure img{width:132px;margin-right:3px}figcaption{font-size:12px;color:#57606a;overflow-wrap:anywhere}
-p.small{color:#57606a;font-size:13px}
-"""
 
 
 def html(found: Evaluation) -> str:
@@ -37,38 +28,76 @@ def html(found: Evaluation) -> str:
     stopped = " The evaluation was stopped early: these are partial results." if found.stopped else ""
     body = [
         f"<h1>{escape(title)}</h1><p>{count}.{stopped}</p>",
-        "<h2>Conclusions</h2>" + _list(conclusions(found)),
+        _conclusions(found),
     ]
     if found.pictures:
         body += [_figures(found), _plots(found), _checks(found), _shots(found)]
     body.append(_method(found))
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
         f"{''.join(body)}</body></html>"
+    )
+
+
+def _conclusions(found: Evaluation) -> str:
+    """A card for each map, then the sentences."""
+    cards = []
+    for name, answers in verdicts(found).items():
+        told = "".join(
+            f'<dt>{escape(question)}</dt><dd class="{answer.mark}">{escape(answer.short)}'
+            f"<span>{escape(answer.figure)}</span></dd>"
+            for question, answer in zip(QUESTIONS, answers, strict=True)
+            if answer is not None
+        )
+        cards.append(f'<div class="card"><h3>{escape(name)}</h3><dl>{told}</dl></div>')
+    lines = conclusions(found)
+    if not cards:
+        return f"<h2>Conclusions</h2>{html_list(lines)}"
+    of_maps = [line for line in lines if any(name in line.replace(":", " ").split() for name in found.maps)]
+    return (
+        f'<h2>Conclusions</h2><div class="cards">{"".join(cards)}</div>'
+        f"{html_list([line for line in lines if line not in of_maps])}"
+        f"<details><summary>about each map in sentences</summary>{html_list(of_maps)}</details>"
     )
 
 
 def _figures(found: Evaluation) -> str:
     if not found.measured():
         return ""
-    rows = main_rows(found)
+    rows, every = main_rows(found), main_rows(found, tuple(METRICS))
     return (
-        f"<h2>Figures</h2><p class=small>* best of its column. {escape(brackets(found, rows))}</p>"
-        f"{_table(rows)}"
-        f"<details><summary>all figures</summary>{_table(main_rows(found, tuple(METRICS)))}</details>"
+        f"<h2>Figures</h2><p class=small>↑ higher is better, ↓ lower is better; * and green: best of "
+        f"its column. {escape(brackets(found, rows))}</p>{figure_table([directed(rows[0]), *rows[1:]])}"
+        "<details><summary>all figures</summary>"
+        f"{figure_table([directed(every[0]), *every[1:]])}</details>{_meanings(found)}"
     )
+
+
+def _meanings(found: Evaluation) -> str:
+    """What the columns are, behind a heading to click on."""
+    told = [f"{title}: {meaning}." for title, meaning in _measured_meanings(found)]
+    return f"<details><summary>what the figures mean</summary>{html_list(told)}<p>{levels()}</p></details>"
+
+
+def _measured_meanings(found: Evaluation) -> list[tuple[str, str]]:
+    metrics = [METRICS[name] for name in found.measured()]
+    return [(title, one.meaning) for one in metrics for title in directed([one.title])]
 
 
 def _plots(found: Evaluation) -> str:
     parts = []
     if found.measured(("score_blur",)):
         scores = {method: found.mean("score_blur", method) for method in found.methods}
-        parts.append(svg.bars("Insertion − deletion, blurred baseline", scores))
+        parts.append(svg.bars("Insertion − deletion, blurred baseline (↑)", scores, width=210, left=104))
     for kind in [kind for kind in METRICS if any(kind in p.curves for p in found.pictures)]:
         curves = {method: found.curve(kind, method).tolist() for method in found.methods}
         note = "pixels, most salient first"
-        parts.append(svg.lines(f"{METRICS[kind].title}: probability of the class", LEVELS, curves, note))
+        parts.append(
+            svg.lines(
+                f"{directed([METRICS[kind].title])[0]} area: probability of the class", LEVELS, curves, note
+            )
+        )
     if found.sanity:
         steps = list(found.sanity)
         across = [k / max(1, len(steps)) for k in range(len(steps) + 1)]
@@ -78,7 +107,9 @@ def _plots(found: Evaluation) -> str:
         }
         ticks = dict(zip(across, ("none", *steps), strict=True))
         note = "shuffled layers"
-        parts.append(svg.lines("Weights shuffled from the head down", across, curves, note, ticks))
+        parts.append(
+            svg.lines("Rank correlation, weights shuffled from the head down", across, curves, note, ticks)
+        )
     plots = "".join(f"<div>{part}</div>" for part in parts)
     return f'<h2>Plots</h2><div class="plots">{plots}</div>' if parts else ""
 
@@ -88,10 +119,14 @@ def _checks(found: Evaluation) -> str:
     text = (
         "<h2>Sanity checks</h2><p class=small>Rank correlation of each map with the one named in the row. A "
         f"map that shows what was learnt changes with the weights. {escape(brackets(found, rows))}</p>"
-        f"{_table(rows)}"
+        f"{figure_table(rows)}"
     )
-    text += _list(found.left_out())
-    return text + (f"<h2>Video</h2>{_table(flicker_rows(found))}" if found.flicker else "")
+    text += html_list(found.left_out())
+    if not found.flicker:
+        return text
+    video = flicker_rows(found)
+    told = f"{CHANGE[0].upper()}{CHANGE[1:]}. {brackets(found, video, video=True)}"
+    return f"{text}<h2>Video</h2><p class=small>{escape(told)}</p>{figure_table(video)}"
 
 
 def _shots(found: Evaluation) -> str:
@@ -131,11 +166,7 @@ def _jpeg(picture: object) -> str:
 
 def _method(found: Evaluation) -> str:
     rows = [(key.replace("_", " "), _in_words(value)) for key, value in found.setup.items()]
-    meanings = [f"{metric.title}: {metric.meaning}." for metric in METRICS.values()]
-    return (
-        f"<h2>How it was measured</h2><p>{levels()}</p>{_table([('', ''), *rows])}"
-        f"{_list(meanings)}{_list(found.notes)}"
-    )
+    return f"<h2>How it was measured</h2>{html_table([('', ''), *rows], 'wrap')}{html_list(found.notes)}"
 
 
 def _in_words(value: object) -> str:
@@ -145,14 +176,3 @@ def _in_words(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(_in_words, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _list(items: Sequence[str]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in items)}</ul>" if items else ""
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    head, *body = rows
-    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    lines = "".join(f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in row)}</tr>" for row in body)
-    return f'<div class="scroll"><table><tr>{cells}</tr>{lines}</table></div>'

@@ -10,8 +10,9 @@ from ..bootstrap import Estimate
 from .numbers import rounded
 
 COLOURS = ("#1f6feb", "#d1242f", "#8250df", "#9a6700", "#57606a", "#1a7f37", "#bf3989", "#0a7ea4")
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 460, 280, 46, 40, 26
-
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 404, 280, 46, 40, 26
+_PER_ROW = 3
+"""Names of curves in a row below the plot."""
 
 PERCENT = {share: f"{round(100 * share)} %" for share in (0, 0.25, 0.5, 0.75, 1)}
 
@@ -23,7 +24,7 @@ def lines(
     note: str,
     ticks: Mapping[float, str] = PERCENT,
 ) -> str:
-    """Curves over 0…1, with their names at the side; `ticks` and `note` stand under the axis.
+    """Curves over 0…1, with their names below; `ticks` and `note` stand under the axis.
 
     A line marks 0 if values are negative. Those that are not numbers are left out.
     """
@@ -40,16 +41,19 @@ def lines(
         dash = ' stroke-dasharray="4 3"' if number >= 3 else ""
         parts.append(
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>'
-            f'<text x="{_WIDTH + 10}" y="{_TOP + 14 + 18 * number}" fill="{colour}">{escape(name)}</text>'
+            f"{_named(number, name, colour, dash)}"
         )
-    return _svg(_WIDTH + 150, _HEIGHT, "".join(parts))
+    return _svg(_WIDTH + 22, _HEIGHT + 18 * -(-len(curves) // _PER_ROW), "".join(parts))
 
 
-def bars(title: str, values: Mapping[str, Estimate]) -> str:
-    """Means with their intervals, one row each, unless an interval is not known; a line marks 0."""
+def bars(title: str, values: Mapping[str, Estimate], width: int = 330, left: int = 150) -> str:
+    """Means with their intervals, one row each, unless an interval is not known; a line marks 0.
+
+    The bars are at most `width` wide, and begin at `left`, behind the names.
+    """
     ends = [end for one in values.values() for end in (one.low, one.mean, one.high) if isfinite(end)]
     low, high = min(0.0, *ends), max(1e-9, *ends)
-    row, left, width = 24, 150, 330
+    row = 24
 
     def x(value: float) -> float:
         return left + width * (value - low) / (high - low)
@@ -71,6 +75,16 @@ def bars(title: str, values: Mapping[str, Estimate]) -> str:
     height = 36 + row * len(values)
     parts.append(f'<line x1="{x(0):.1f}" x2="{x(0):.1f}" y1="26" y2="{height - 6}" stroke="#8c959f"/>')
     return _svg(left + width + 60, height, "".join(parts))
+
+
+def _named(number: int, name: str, colour: str, dash: str) -> str:
+    """The name of a curve below the plot, beside a piece of its line."""
+    x = _LEFT + number % _PER_ROW * (_WIDTH - _LEFT) / _PER_ROW
+    y = _HEIGHT + 12 + 18 * (number // _PER_ROW)
+    return (
+        f'<path d="M{x:.0f} {y - 4}h22" stroke="{colour}" stroke-width="2"{dash}/>'
+        f'<text x="{x + 28:.0f}" y="{y}" fill="{colour}">{escape(name)}</text>'
+    )
 
 
 def _frame(title: str, note: str, ends: tuple[float, float], ticks: Mapping[float, str]) -> str:

@@ -40,7 +40,7 @@ def text(found: Evaluation) -> str:
         parts.append("rank correlation of each map with …\n" + fitted(sanity))
     if found.flicker:
         parts.append(f"{CHANGE}:\n" + fitted(video))
-    parts.append(brackets(found, main, sanity, video))
+    parts.append(brackets(found, main, sanity, video, video=bool(found.flicker)))
     parts.append("Conclusions:\n" + "\n".join(f"- {line}" for line in conclusions(found)))
     notes = [*found.left_out(), *found.notes]
     more = len(notes) - MOST_NOTES
@@ -120,8 +120,8 @@ def flicker_rows(found: Evaluation) -> list[tuple[str, ...]]:
     return rows
 
 
-def brackets(found: Evaluation, *tables: Sequence[Sequence[str]]) -> str:
-    """What the intervals behind the means are: those that stand in these tables."""
+def brackets(found: Evaluation, *tables: Sequence[Sequence[str]], video: bool = False) -> str:
+    """What the intervals behind the means are: those that stand in these tables, one of them of a video."""
     cells = [cell for rows in tables for row in rows[1:] for cell in row[1:]]
     told = []
     if any(cell.endswith("]") for cell in cells):
@@ -133,7 +133,7 @@ def brackets(found: Evaluation, *tables: Sequence[Sequence[str]]) -> str:
         told.append(
             f"In (parentheses): {'that' if told else 'the 95 % bootstrap interval'} of the mean itself."
         )
-    if told and found.flicker:
+    if told and video:
         told.append(f"Of the video, {FRAMES_ALIKE} frames in a row are one draw.")
     return " ".join(told)
 

@@ -4,30 +4,11 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
-from fastcam_export.evaluate.controls import CONTROLS
 from fastcam_export.evaluate.measures.flicker import Flicker
-from fastcam_export.evaluate.metrics import SHOWN
 from fastcam_export.evaluate.report import table
 from fastcam_export.evaluate.report.numbers import rounded, signed
-from fastcam_export.evaluate.results import Evaluation, PictureResult
-
-MAPS = ("saliency_map", "cam", "fastcam")
-
-
-def evaluation(count: int, level: float = 0.5, noise: float = 0.1) -> Evaluation:
-    """Pictures with all figures: random ones around the level."""
-    random = np.random.default_rng(0)
-    pictures = [
-        PictureResult(
-            f"{k}.jpg", "cat", 0.9,
-            {m: {f: level + noise * random.standard_normal() for f in SHOWN} for m in (*MAPS, *CONTROLS)},
-            dict.fromkeys(MAPS, 0.5), {},
-        )
-        for k in range(count)
-    ]  # fmt: skip
-    return Evaluation("m.onnx", {"pictures": count}, (*MAPS, *CONTROLS), MAPS, pictures)
+from support.evaluations import MAPS, evaluation
 
 
 def test_names_of_files_reach_the_terminal_on_one_line_without_control_characters() -> None:
