@@ -16,12 +16,13 @@ from fastcam_runtime.model.device import package_version
 from .bootstrap import METHOD
 from .controls import CONTROLS
 from .judging import Judged, judge
+from .marks import Marks
 from .measures import perturbation, road, shuffling
 from .measures.agreement import Agreements
 from .measures.baselines import BLUR_SIGMA
 from .measures.flicker import flicker
 from .metrics import RANKED_BY
-from .objects import Marks, Objects
+from .objects import Objects
 from .pictures import read_picture
 from .results import Evaluation, Example
 from .subject import Subject
@@ -58,7 +59,7 @@ def evaluate(
     The time goes to the set-up, also of a measurement that is interrupted.
 
     Raises:
-        SourceError: None of the pictures can be read.
+        FastcamError: None of the pictures can be read, or none has an object.
     """
     started = time.monotonic()
     try:
@@ -68,6 +69,8 @@ def evaluate(
 
 
 def _measure(subject: Subject, request: EvaluationRequest, found: Evaluation, tell: Tell) -> None:
+    if request.objects is not None:
+        request.objects.check(request.pictures)
     kept = _pictures(subject, request, found, tell)
     if not found.pictures:
         raise SourceError(
@@ -79,11 +82,13 @@ def _measure(subject: Subject, request: EvaluationRequest, found: Evaluation, te
             "drop, ROAD and class dependence need them"
         )
     if request.objects is not None:
-        if not found.measured(("pointing",)):
+        having, total = len(found.values("pointing", found.reference)), len(found.pictures)
+        if not having:
             found.notes.append(
-                "no picture has objects, or they fill it: they are found by the picture's file name, folders "
-                "left out"
+                "no picture has figures of objects: they are left out, crowds, outside the picture, or fill it"
             )
+        elif having < total:
+            found.notes.append(f"objects in {having} of {total} pictures: their figures are of these")
         found.notes += request.objects.notes
     if request.sanity:
         with _noting(found, "the check with shuffled weights ended early"):

@@ -13,12 +13,12 @@ from fastcam_runtime.image import Image
 from numpy.typing import NDArray
 
 from .controls import CONTROLS, EDGES
+from .marks import Marks
 from .measures import perturbation, road
 from .measures.agreement import agreement
 from .measures.baselines import BASELINES, Tensor
 from .measures.localisation import located, on_input
 from .measures.masks import ranking
-from .objects import Marks
 from .results import PictureResult
 from .subject import FedPicture, NoClassScores, Subject
 

@@ -15,18 +15,12 @@ import numpy as np
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.limits import read_whole
 from fastcam_runtime.sources.quiet import decoding
-from numpy.typing import NDArray
+
+from .marks import NOTHING, OBJECT, UNKNOWN, Marks, read_marks
 
 MASK_ENDINGS = ("_mask.png", ".png")
-"""The mask of photo.jpg is photo_mask.png or photo.png."""
+"""The mask of photo.jpg is photo_mask.png or photo.png; .PNG will do."""
 
-Marks = NDArray[np.uint8]
-"""H×W of the three values below."""
-NOTHING, OBJECT, UNKNOWN = 0, 1, 2
-"""`UNKNOWN`: the annotation leaves open whether the pixel is on an object."""
-
-_TRIMAP = {1: OBJECT, 2: NOTHING, 3: UNKNOWN}
-"""The values of a trimap as in the Oxford pets: animal, background, border."""
 _MOST_COCO = 1 << 30
 """Bytes of a file of annotations: the largest of COCO has 470 million."""
 
@@ -45,7 +39,7 @@ class Objects:
 
     Args:
         path: COCO's JSON with `images` and `annotations`, or a folder of masks named like the pictures. A
-            mask's pixels that are not black are objects; in a trimap (all values 1…3) those of value 1.
+            mask's pixels that are not black are objects, but see `read_marks`.
 
     Raises:
         FastcamError: The file cannot be read, or is not of this form.
@@ -54,6 +48,7 @@ class Objects:
     def __init__(self, path: Path) -> None:
         self.notes: list[str] = []
         """What the user should know of the annotations, for the report."""
+        self._path = path
         self._folder = path if path.is_dir() else None
         self._images: Mapping[str, _Image] = {} if path.is_dir() else _read_coco(path, self.notes)
 
@@ -62,12 +57,38 @@ class Objects:
         listed = list(pictures)
         if self._folder is None:
             return listed
-        stems = {path.stem for path in listed if path.suffix != ".png"}
+        stems = {path.stem for path in listed if path.suffix.lower() != ".png"}
         return [
             path
             for path in listed
-            if path.suffix != ".png" or path.stem not in stems or not path.parent.samefile(self._folder)
+            if path.suffix.lower() != ".png"
+            or stems.isdisjoint((path.stem, path.stem.removesuffix("_mask")))
+            or not path.parent.samefile(self._folder)
         ]
+
+    def check(self, pictures: Sequence[Path]) -> None:
+        """Refuse annotations of other pictures.
+
+        Raises:
+            FastcamError: None of the pictures has an annotation.
+        """
+        if any(self._annotated(picture) for picture in pictures):
+            return
+        named = [name for name, image in self._images.items() if image.boxes]
+        if self._folder is not None:
+            wanted = " or ".join(f"{pictures[0].stem}{ending}" for ending in MASK_ENDINGS)
+            raise FastcamError(f"{self._path}: has no mask of any picture, such as {wanted}")
+        known = f"it has boxes of {', '.join(named[:3])}" if named else "it has no boxes"
+        more = "" if len(named) < 4 else f" and {len(named) - 3} more"
+        raise FastcamError(
+            f"{self._path}: no boxes of {pictures[0].name} or any other picture, by file name; {known}{more}"
+        )
+
+    def _annotated(self, picture: Path) -> bool:
+        if self._folder is not None:
+            return self._mask_of(picture) is not None
+        image = self._images.get(picture.name)
+        return image is not None and bool(image.boxes)
 
     def of(self, picture: Path, shape: tuple[int, int]) -> Marks | None:
         """H×W; None if the picture has no annotated object.
@@ -92,28 +113,30 @@ class Objects:
             marks[top:bottom, left:right] = UNKNOWN if crowd else OBJECT
         return marks
 
-    def _mask(self, picture: Path, shape: tuple[int, int]) -> Marks | None:
+    def _mask_of(self, picture: Path) -> Path | None:
         assert self._folder is not None
         for ending in MASK_ENDINGS:
-            path = self._folder / f"{picture.stem}{ending}"
-            if path.is_file() and path != picture:
-                with decoding():
-                    mask = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE | cv2.IMREAD_ANYDEPTH)
-                if mask is None or mask.shape != shape:
-                    raise FastcamError(
-                        f"{path}: not a mask of {shape[1]}×{shape[0]}, the size of its picture"
-                    )
-                return self._read_mask(np.asarray(mask))
+            for name in (f"{picture.stem}{ending}", f"{picture.stem}{ending[:-4]}.PNG"):
+                path = self._folder / name
+                if path.is_file() and path != picture:
+                    return path
         return None
 
-    def _read_mask(self, mask: NDArray[np.integer[Any]]) -> Marks:
-        if mask.min() < min(_TRIMAP) or mask.max() > max(_TRIMAP):
-            return np.where(mask > 0, OBJECT, NOTHING).astype(np.uint8)
-        note = "masks of the values 1, 2 and 3 are taken for trimaps: object, background, unknown border"
-        if note not in self.notes:
+    def _mask(self, picture: Path, shape: tuple[int, int]) -> Marks | None:
+        path = self._mask_of(picture)
+        if path is None:
+            return None
+        with decoding():
+            mask = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
+        if mask is None or mask.shape[:2] != shape:
+            raise FastcamError(f"{path}: not a mask of {shape[1]}×{shape[0]}, the size of its picture")
+        try:
+            marks, note = read_marks(np.asarray(mask))
+        except ValueError as error:
+            raise FastcamError(f"{path}: not a mask: {error}") from error
+        if note and note not in self.notes:
             self.notes.append(note)
-        meaning = np.array([_TRIMAP.get(value, NOTHING) for value in range(max(_TRIMAP) + 1)], np.uint8)
-        return np.asarray(meaning[mask])
+        return marks
 
 
 def _scale(picture: Path, size: tuple[float, float], shape: tuple[int, int]) -> tuple[float, float]:
@@ -148,7 +171,7 @@ def _read_coco(path: Path, notes: list[str]) -> dict[str, _Image]:
         }
     except OSError as error:
         raise FastcamError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise FastcamError(
             f"{path}: not a COCO file with images and annotations ({type(error).__name__}: {error})"
         ) from error
@@ -179,6 +202,6 @@ def _size(image: Mapping[str, Any]) -> tuple[float, float] | None:
     height, width = image.get("height"), image.get("width")
     if not height or not width:
         return None
-    if not (0 < float(height) < np.inf and 0 < float(width) < np.inf):
+    if not (1 <= float(height) < np.inf and 1 <= float(width) < np.inf):
         raise ValueError(f"an image of {width}×{height}")
     return float(height), float(width)

@@ -21,7 +21,7 @@ from fastcam_export.evaluate.report import page, table
 from fastcam_export.evaluate.results import Evaluation
 from fastcam_export.evaluate.subject import Subject
 from fastcam_runtime.cli.main import main
-from fastcam_runtime.errors import ModelError, SourceError
+from fastcam_runtime.errors import FastcamError, ModelError, SourceError
 from fastcam_runtime.model.session import default_threads
 from support.networks import small_cnn
 from support.tiny_grafts import make_graft
@@ -244,7 +244,9 @@ def test_the_set_up_has_the_time_the_threads_and_the_versions(tmp_path: Path, ph
     assert default.session_threads == default_threads()
 
 
-def test_boxes_of_other_pictures_are_told(tmp_path: Path, photos: Path) -> None:
+def test_boxes_of_other_pictures_are_refused_before_measuring(
+    tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "boxes.json").write_text(
         json.dumps({
             "images": [{"id": 1, "file_name": "other.png"}],
@@ -252,8 +254,26 @@ def test_boxes_of_other_pictures_are_told(tmp_path: Path, photos: Path) -> None:
         })
     )  # fmt: skip
     path = _save(make_graft(), tmp_path)
+    monkeypatch.setattr(evaluation, "judge", None)
+    with pytest.raises(FastcamError, match=r"no boxes of 0\.png or any .* it has boxes of other\.png$"):
+        _evaluate(path, photos, objects=Objects(tmp_path / "boxes.json"), sanity=False)
+
+
+@pytest.mark.parametrize(
+    ("count", "crowd", "told"),
+    [(1, 0, ["objects in 1 of 4 pictures"]), (4, 0, []), (4, 1, ["no picture has figures of objects: they"])],
+)
+def test_how_many_pictures_have_objects_is_told(
+    tmp_path: Path, photos: Path, count: int, crowd: int, told: list[str]
+) -> None:
+    content = {
+        "images": [{"id": k, "file_name": f"{k}.png"} for k in range(4)],
+        "annotations": [{"image_id": k, "bbox": [9, 9, 9, 9], "iscrowd": crowd} for k in range(count)],
+    }
+    (tmp_path / "boxes.json").write_text(json.dumps(content))
+    path = _save(make_graft(), tmp_path)
     found = _evaluate(path, photos, objects=Objects(tmp_path / "boxes.json"), sanity=False)
-    assert [note for note in found.notes if "no picture has objects" in note] == found.notes != []
+    assert [part for part, note in zip(told, found.notes, strict=True) if part in note] == told
 
 
 def test_a_mask_of_another_size_is_told_and_does_not_end_the_measurement(

@@ -8,8 +8,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from fastcam_export.evaluate.marks import NOTHING, OBJECT, UNKNOWN
 from fastcam_export.evaluate.measures.localisation import on_input
-from fastcam_export.evaluate.objects import NOTHING, OBJECT, UNKNOWN, Objects
+from fastcam_export.evaluate.objects import Objects
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.image import Geometry
 
@@ -156,7 +157,123 @@ def test_what_is_no_coco_file_is_refused_in_one_line(tmp_path: Path, content: st
         Objects(tmp_path / "x.json")
 
 
-@pytest.mark.parametrize("box", [None, [1, 2, 3], [0, 0, -5, 5], ["nan", 0, 1, 1], "abcd"])
+@pytest.mark.parametrize(
+    "box", [None, [1, 2, 3], [0, 0, -5, 5], ["nan", 0, 1, 1], "abcd", [0, 0, 10**400, 5]]
+)
 def test_what_is_no_box_is_refused_in_one_line(tmp_path: Path, box: object) -> None:
     with pytest.raises(FastcamError, match=r"coco\.json: not a COCO file"):
         _coco(tmp_path, {"bbox": box})
+
+
+@pytest.mark.parametrize("size", [{"height": 1e-320, "width": 1e-320}, {"height": 10**400, "width": 9}])
+def test_what_is_no_size_is_refused_in_one_line(tmp_path: Path, size: dict[str, float]) -> None:
+    with pytest.raises(FastcamError, match=r"coco\.json: not a COCO file"):
+        _coco(tmp_path, {"bbox": [0, 0, 5, 5]}, **size)
+
+
+def test_a_corner_of_400_digits_is_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(FastcamError, match=r"coco\.json: not a COCO file"):
+        _coco(tmp_path, {"segmentation": [[1, 2, 10**400, 4, 5, 6]]})
+
+
+def _marks_of(folder: Path, mask: np.ndarray, name: str = "cat.png") -> tuple[np.ndarray, list[str]]:
+    cv2.imwrite(str(folder / name), mask)
+    objects = Objects(folder)
+    marks = objects.of(folder / "cat.jpg", (30, 30))
+    assert marks is not None
+    return marks, objects.notes
+
+
+INSIDE, RIM = _square(30, 7, 7, 6), _square(30, 5, 5, 10) & ~_square(30, 7, 7, 6)
+EXPECTED = np.where(INSIDE, OBJECT, np.where(RIM, UNKNOWN, NOTHING))
+
+
+def _values(inside: int, rim: int, rest: int) -> np.ndarray:
+    return np.where(INSIDE, inside, np.where(RIM, rim, rest)).astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        ((1, 3, 2), "1, 2 and 3 are taken for trimaps"),
+        ((255, 128, 0), "128 is an unknown border"),
+        ((15, 255, 0), "class numbers: 255 is taken for an unknown border"),
+    ],
+)
+def test_the_border_of_usual_masks_is_unknown(
+    tmp_path: Path, values: tuple[int, int, int], note: str
+) -> None:
+    marks, notes = _marks_of(tmp_path, _values(*values))
+    assert (marks == EXPECTED).all()
+    assert note in notes[0]
+
+
+def test_a_stray_zero_does_not_turn_a_trimap_into_an_object(tmp_path: Path) -> None:
+    trimap = _values(1, 3, 2)
+    trimap[0, 0] = 0
+    marks, notes = _marks_of(tmp_path, trimap)
+    expected = EXPECTED.copy()
+    expected[0, 0] = UNKNOWN
+    assert (marks == expected).all()
+    assert "0 counts as border too" in notes[0]
+
+
+def test_numbers_of_objects_are_no_trimap(tmp_path: Path) -> None:
+    mask = _values(1, 2, 0)
+    mask[20:25, 20:25] = 3
+    marks, notes = _marks_of(tmp_path, mask)
+    assert (marks == np.where(mask > 0, OBJECT, NOTHING)).all()
+    assert "0 to 3 are taken for numbers of objects" in notes[0]
+
+
+def test_the_palette_of_pascal_voc_has_a_border_colour(tmp_path: Path) -> None:
+    colours = np.zeros((30, 30, 3), np.uint8)
+    colours[INSIDE], colours[RIM] = (128, 64, 0), (192, 224, 224)
+    marks, notes = _marks_of(tmp_path, colours)
+    assert (marks == EXPECTED).all()
+    assert "border colour of Pascal VOC" in notes[0]
+
+
+def test_a_dark_colour_is_an_object(tmp_path: Path) -> None:
+    """Turned to gray, it would be black."""
+    colours = np.zeros((30, 30, 3), np.uint8)
+    colours[INSIDE] = (4, 0, 0)
+    marks, notes = _marks_of(tmp_path, colours)
+    assert (marks == np.where(INSIDE, OBJECT, NOTHING)).all()
+    assert notes == []
+
+
+def test_a_mask_may_be_in_the_transparency(tmp_path: Path) -> None:
+    mask = np.zeros((30, 30, 4), np.uint8)
+    mask[INSIDE, 3] = 255
+    marks, notes = _marks_of(tmp_path, mask)
+    assert (marks == np.where(INSIDE, OBJECT, NOTHING)).all()
+    assert "transparent" in notes[0]
+    mask[..., 3] = 255
+    mask[RIM] = 255
+    marks, notes = _marks_of(tmp_path, mask)
+    assert (marks == np.where(RIM, OBJECT, NOTHING)).all()
+    assert notes == []
+
+
+@pytest.mark.parametrize("name", ["cat.PNG", "cat_mask.PNG"])
+def test_the_ending_may_be_in_capitals(tmp_path: Path, name: str) -> None:
+    marks, _ = _marks_of(tmp_path, _values(255, 0, 0), name)
+    assert (marks == np.where(INSIDE, OBJECT, NOTHING)).all()
+    pictures = [tmp_path / "cat.jpg", tmp_path / name]
+    assert Objects(tmp_path).without_masks(pictures) == pictures[:1]
+
+
+def test_a_photo_is_no_mask(tmp_path: Path) -> None:
+    photo = np.random.default_rng(0).integers(0, 256, (30, 30, 3), np.uint8)
+    with pytest.raises(FastcamError, match=r"cat\.png: not a mask: more than 256 colours"):
+        _marks_of(tmp_path, photo)
+
+
+def test_annotations_of_none_of_the_pictures_are_refused(tmp_path: Path) -> None:
+    objects = _coco(tmp_path, {"bbox": [0, 0, 5, 5]})
+    objects.check([Path("b.jpg"), Path("a.jpg")])
+    with pytest.raises(FastcamError, match=r"no boxes of b\.jpg or any other .* it has boxes of a\.jpg"):
+        objects.check([Path("b.jpg")])
+    with pytest.raises(FastcamError, match=r"no mask of any picture, such as b_mask\.png or b\.png"):
+        Objects(tmp_path).check([Path("b.jpg")])

@@ -7,7 +7,7 @@ import numpy as np
 from fastcam_runtime.image import Geometry
 from numpy.typing import NDArray
 
-from ..objects import OBJECT, UNKNOWN, Marks
+from ..marks import OBJECT, UNKNOWN, Marks
 from .masks import ranking
 
 Marked = NDArray[np.bool_]

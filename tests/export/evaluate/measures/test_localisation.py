@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fastcam_export.evaluate.marks import NOTHING, OBJECT, UNKNOWN
 from fastcam_export.evaluate.measures.localisation import (
     energy_inside,
     located,
@@ -12,7 +13,6 @@ from fastcam_export.evaluate.measures.localisation import (
     pointing,
 )
 from fastcam_export.evaluate.measures.masks import ranking
-from fastcam_export.evaluate.objects import NOTHING, OBJECT, UNKNOWN
 from fastcam_runtime.image import Geometry
 
 
