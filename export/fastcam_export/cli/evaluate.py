@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from fastcam_runtime.cli.output_paths import check_json_path, refuse_overwriting
@@ -24,6 +23,7 @@ from ..save.interruption import keep_results, temporary_folder, waiting_for_resu
 from .arguments import graft_options
 from .delivery import deliver
 from .progress import Progress
+from .stages import Stages
 from .telling import tell_notes, tell_values
 
 STOPPED = 130
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         found = begin(subject, args.model, request)
         with waiting_for_results(lambda: found.pictures), Progress(sys.stderr) as progress:
             try:
-                evaluate(subject, request, found, folder, _stages(progress))
+                evaluate(subject, request, found, folder, Stages(progress, request))
             except KeyboardInterrupt:
                 if not found.pictures:
                     raise
@@ -95,15 +95,3 @@ def _grafted(args: argparse.Namespace, folder: Path) -> Path:
     tell_notes(exported.notes)
     tell_values(exported.metadata, sys.stderr)
     return exported.path
-
-
-def _stages(progress: Progress) -> Callable[[str, int, int], None]:
-    begun: set[str] = set()
-
-    def tell(stage: str, done: int, total: int) -> None:
-        if stage not in begun:
-            begun.add(stage)
-            progress.begin(stage)
-        progress.update(done, total)
-
-    return tell

@@ -25,6 +25,7 @@ class Progress:
         self._rewrites = stream is not None and stream.isatty()
         self._stage = ""
         self._started = 0.0
+        self._estimated = False
 
     def begin(self, stage: str) -> None:
         """End the previous stage and begin this one."""
@@ -32,20 +33,28 @@ class Progress:
         self._stage, self._started = stage, time.monotonic()
         self._write(f"{stage} … ")
 
-    def update(self, done: int, total: int) -> None:
-        """Report how much of the stage is done."""
+    def say(self, text: str) -> None:
+        """A line of its own, between two stages."""
+        self._end()
+        self._write(f"{text}\n")
+
+    def update(self, done: int, total: int, left: float | None = None) -> None:
+        """Report how much of the stage is done.
+
+        The remaining time is estimated from the stage, unless the seconds that are `left` are given. Where no
+        line is rewritten, they are written once.
+        """
+        early = not done or time.monotonic() - self._started < _TELLING
         if self._rewrites:
             filled = _WIDTH * done // total
             bar = "━" * filled + "─" * (_WIDTH - filled)
-            self._write(f"{_CLEAR}{self._stage} … {bar} {done}/{total} {self._left(done, total)}")
-
-    def _left(self, done: int, total: int) -> str:
-        """`1:20 left `, once enough is done to estimate it."""
-        elapsed = time.monotonic() - self._started
-        if not done or elapsed < _TELLING:
-            return ""
-        minutes, seconds = divmod(round(elapsed / done * (total - done)), 60)
-        return f"{minutes}:{seconds:02d} left "
+            if left is None and not early:
+                left = (time.monotonic() - self._started) / done * (total - done)
+            told = "" if left is None else f"{_minutes(left)} left "
+            self._write(f"{_CLEAR}{self._stage} … {bar} {done}/{total} {told}")
+        elif left is not None and not early and not self._estimated:
+            self._estimated = True
+            self._write(f"(about {_minutes(left)} left) ")
 
     def __enter__(self) -> Progress:
         return self
@@ -70,3 +79,8 @@ class Progress:
         with contextlib.suppress(OSError):
             self._stream.write(text)
             self._stream.flush()
+
+
+def _minutes(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}"

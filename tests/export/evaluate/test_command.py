@@ -166,3 +166,11 @@ def test_mistakes_are_told_in_one_line(
     assert main(["evaluate", str(path), *given]) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert complaint in error
+
+
+def test_the_number_of_pictures_is_told_first(
+    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save_graft(tmp_path / "model.onnx")
+    assert main(["evaluate", str(path), str(photos), "--no-sanity", "--count", "1"]) == 0
+    assert capsys.readouterr().err.splitlines()[0] == "evaluating 1 picture"
