@@ -69,7 +69,7 @@ def _photos(
     photos = [
         Photo.of(np.ascontiguousarray(pixels), image, index)
         for file, index in some
-        if (pixels := read_picture(file)) is not None
+        if (pixels := read_picture(file, tell=True)) is not None
     ]
     if not photos:
         raise SourceError(f"{', '.join(given)}: no picture could be read")

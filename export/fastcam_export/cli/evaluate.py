@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.html is not None:
         _check_page(args.html)
     refuse_overwriting([args.model, str(args.boxes or ""), args.pictures], targets)
-    pictures = list_pictures(args.pictures)
+    pictures = list_pictures(args.pictures, masks=args.boxes is not None)
     objects = None if args.boxes is None else Objects(args.boxes)
     if objects is not None:
         pictures = objects.without_masks(pictures)

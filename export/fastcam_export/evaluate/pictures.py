@@ -1,12 +1,16 @@
-"""The pictures of an evaluation: the files of a folder or of a pattern, masks left out."""
+"""The pictures of an evaluation: the files of a folder or of a pattern."""
 
 from __future__ import annotations
 
+import contextlib
 import glob
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 from fastcam_runtime.errors import SourceError, closest
 from fastcam_runtime.image import Image
+from fastcam_runtime.sources import files
 from fastcam_runtime.sources.files import PHOTO_SUFFIXES
 from fastcam_runtime.sources.patterns import matching
 from fastcam_runtime.sources.registry import open_source
@@ -15,8 +19,10 @@ from fastcam_runtime.uri_kinds import local_path
 from .objects import MASK_ENDINGS
 
 
-def list_pictures(given: str) -> list[Path]:
+def list_pictures(given: str, *, masks: bool = False) -> list[Path]:
     """The pictures of a folder, of a pattern such as 'photos/*.jpg' or of one file name, sorted by name.
+
+    If there may be `masks` among them, files that are named as such are left out.
 
     Raises:
         SourceError: There is none.
@@ -36,7 +42,7 @@ def list_pictures(given: str) -> list[Path]:
         for file in found
         if file.suffix.lower() in PHOTO_SUFFIXES
         and not file.name.startswith(".")
-        and not file.name.endswith(MASK_ENDINGS[0])
+        and not (masks and file.name.endswith(MASK_ENDINGS[0]))
         and file.is_file()
     )
     if not pictures:
@@ -44,11 +50,25 @@ def list_pictures(given: str) -> list[Path]:
     return pictures
 
 
-def read_picture(path: Path) -> Image | None:
-    """The picture, upright; None if the file holds none, which is logged."""
+def read_picture(path: Path, *, tell: bool = False) -> Image | None:
+    """The picture, upright; None if the file holds none, which is logged if `tell`."""
     try:
-        with open_source(str(path)) as source:
+        with contextlib.nullcontext() if tell else _silent(), open_source(str(path)) as source:
             frame = source.read()
     except SourceError:
         return None
     return None if frame is None else frame.image
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Log no unreadable picture in this block: the caller has a note of its own."""
+
+    def drop(_: logging.LogRecord) -> bool:
+        return False
+
+    files.logger.addFilter(drop)
+    try:
+        yield
+    finally:
+        files.logger.removeFilter(drop)

@@ -174,3 +174,29 @@ def test_the_number_of_pictures_is_told_first(
     path = save_graft(tmp_path / "model.onnx")
     assert main(["evaluate", str(path), str(photos), "--no-sanity", "--count", "1"]) == 0
     assert capsys.readouterr().err.splitlines()[0] == "evaluating 1 picture"
+
+
+def test_a_mask_is_a_picture_unless_there_are_boxes(
+    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save_graft(tmp_path / "model.onnx")
+    mask = np.zeros((64, 96), np.uint8)
+    mask[10:30, 20:60] = 255
+    cv2.imwrite(str(photos / "0_mask.png"), mask)
+    command = ["evaluate", str(path), str(photos), "--no-sanity"]
+    assert main(command) == 0
+    assert "model.onnx: 5 pictures" in capsys.readouterr().out
+    assert main([*command, "--boxes", str(photos)]) == 0
+    assert "model.onnx: 4 pictures" in capsys.readouterr().out
+
+
+def test_an_unreadable_picture_is_told_once(
+    tmp_path: Path, photos: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = save_graft(tmp_path / "model.onnx")
+    (photos / "damaged.png").write_text("no picture")
+    assert main(["evaluate", str(path), str(photos), "--no-sanity"]) == 0
+    captured = capfd.readouterr()
+    assert captured.out.count("damaged.png") == 1
+    assert "damaged.png" not in captured.err
+    assert caplog.records == []
