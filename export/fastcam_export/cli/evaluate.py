@@ -6,11 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from fastcam_runtime.cli.output_paths import check_json_path, refuse_overwriting
+from fastcam_runtime.cli.output_paths import refuse_overwriting
 from fastcam_runtime.contract import METADATA_KEY
 from fastcam_runtime.errors import FastcamError
 from fastcam_runtime.model.file import summarize_file
-from fastcam_runtime.sinks.atomic import check_folder
 from fastcam_runtime.sources.registry import open_source
 
 from ..api import export
@@ -21,7 +20,7 @@ from ..evaluate.pictures import list_pictures
 from ..evaluate.subject import JUDGED, Subject
 from ..save.interruption import keep_results, temporary_folder, waiting_for_results
 from .arguments import graft_options
-from .delivery import deliver
+from .delivery import check_targets, deliver, is_stdout
 from .progress import Progress
 from .stages import Stages
 from .telling import tell_notes, tell_values
@@ -35,12 +34,9 @@ def run(args: argparse.Namespace) -> int:
         raise FastcamError(f"--count {args.count}: at least 1 is needed")
     if args.seed < 0:
         raise FastcamError(f"--seed {args.seed}: 0 or more is needed")
-    targets = [path for path in (args.json, args.html) if path is not None]
-    if args.json is not None:
-        check_json_path(args.json)
-    if args.html is not None:
-        _check_page(args.html)
-    refuse_overwriting([args.model, str(args.boxes or ""), args.pictures], targets)
+    check_targets(args.json, args.html)
+    files = [path for path in (args.json, args.html) if path is not None and not is_stdout(path)]
+    refuse_overwriting([args.model, str(args.boxes or ""), args.pictures], files)
     pictures = list_pictures(args.pictures, masks=args.boxes is not None)
     objects = None if args.boxes is None else Objects(args.boxes)
     if objects is not None:
@@ -66,13 +62,6 @@ def run(args: argparse.Namespace) -> int:
     return STOPPED if found.stopped else 0
 
 
-def _check_page(path: Path) -> None:
-    """Refuse a path that the report cannot be written to, before the measurement."""
-    check_folder(path.parent, str(path))
-    if path.exists() and (path.is_dir() or path.suffix.lower() not in (".html", ".htm")):
-        raise FastcamError(f"{path}: exists and is not an .html file; name another file for the report")
-
-
 def _grafted(args: argparse.Namespace, folder: Path) -> Path:
     """The file to evaluate: `model` itself if it has maps, else a copy with maps in `folder`."""
     path = Path(args.model)
@@ -86,12 +75,14 @@ def _grafted(args: argparse.Namespace, folder: Path) -> Path:
             )
         return path
     target = folder / "grafted.onnx"
+    notes: list[str] = []
     try:
         exported = export(args.model, target, outputs=JUDGED, **options)
     except GraftError as error:
         # No class maps for this head: evaluate saliency_map alone.
         exported = export(args.model, target, **options)
-        tell_notes([f"only saliency_map: {error}"])
-    tell_notes(exported.notes)
-    tell_values(exported.metadata, sys.stderr)
+        notes.append(f"only saliency_map: {error}")
+    if sys.stderr is not None:  # closed; print would take standard output
+        tell_notes(notes + list(exported.notes))
+        tell_values(exported.metadata, sys.stderr)
     return exported.path

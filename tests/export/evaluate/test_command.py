@@ -155,7 +155,9 @@ def test_the_help_states_the_defaults(capsys: pytest.CaptureFixture[str]) -> Non
         (["{photos}", "--count", "0"], "--count 0: at least 1"),
         (["{photos}", "--seed", "-1"], "--seed -1: 0 or more"),
         (["{photos}", "--boxes", "{photos}/none.json"], "none.json: cannot be read"),
-        (["{photos}", "--html", "{photos}/0.png"], "not an .html file"),
+        (["{photos}", "--html", "{photos}/0.png"], "0.png: name a .html file for the report"),
+        (["{photos}", "--json", "{photos}/new.txt"], "new.txt: name a .json file for the figures"),
+        (["{photos}", "--html", "{photos}/new.json"], "new.json: name a .html file for the report"),
     ],
 )
 def test_mistakes_are_told_in_one_line(

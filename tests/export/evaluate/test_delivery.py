@@ -12,6 +12,7 @@ from fastcam_export.cli import delivery
 from fastcam_export.cli.progress import Progress
 from fastcam_export.evaluate.report import page, table
 from fastcam_runtime.cli.main import main
+from support.networks import small_cnn
 from support.tiny_grafts import save_graft
 
 
@@ -80,3 +81,23 @@ def test_progress_without_a_stream_is_silent() -> None:
     with Progress(None) as progress:
         progress.begin("pictures")
         progress.update(1, 2)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_json_to_standard_output_is_alone_there(
+    tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    closed: bool,
+) -> None:  # fmt: skip
+    """The table goes to standard error; where that is closed, it does not go to standard output instead."""
+    monkeypatch.chdir(tmp_path)
+    model, shown = tmp_path / "plain.onnx", tmp_path / "out.html"
+    model.write_bytes(small_cnn().SerializeToString())
+    if closed:
+        monkeypatch.setattr(sys, "stderr", None)
+    command = ["evaluate", str(model), str(photos), "--count", "1", "--no-sanity", "--json", "-"]
+    assert main([*command, "--html", str(shown)]) == 0
+    captured = capsys.readouterr()
+    assert len(json.loads(captured.out)["pictures"]) == 1
+    assert ("Conclusions:" in captured.err) != closed
+    assert shown.exists()
+    assert not Path("-").exists()

@@ -44,7 +44,9 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random maps (0)")
     add_threads(command)
     command.add_argument("--no-sanity", dest="sanity", action="store_false", help="no shuffled weights")
-    command.add_argument("--json", type=Path, metavar="FILE", help="write every figure of every picture")
+    command.add_argument(
+        "--json", type=Path, metavar="FILE", help="write every figure of every picture; - prints it"
+    )
     command.add_argument("--html", type=Path, metavar="FILE", help="write a report with plots and pictures")
     unused = ("outputs", "class_input", "frame_input", "map_output", "inline", "prepared")
     before = len(command._actions)
