@@ -34,6 +34,11 @@ def run(args: argparse.Namespace) -> int:
         raise FastcamError(f"--count {args.count}: at least 1 is needed")
     if args.seed < 0:
         raise FastcamError(f"--seed {args.seed}: 0 or more is needed")
+    if args.more:
+        raise FastcamError(
+            f"PICTURES is one folder or pattern, not {len(args.more) + 1} names; the shell has replaced a "
+            f"pattern: put it in quotes, such as '{_pattern(args.pictures)}'"
+        )
     check_targets(args.json, args.html)
     files = [path for path in (args.json, args.html) if path is not None and not is_stdout(path)]
     refuse_overwriting([args.model, str(args.boxes or ""), args.pictures], files)
@@ -60,6 +65,11 @@ def run(args: argparse.Namespace) -> int:
                 keep_results()
     deliver(found, args.json, args.html)
     return STOPPED if found.stopped else 0
+
+
+def _pattern(name: str) -> str:
+    """The pattern that a shell may have replaced by `name` and others."""
+    return str(Path(name).parent / f"*{Path(name).suffix}")
 
 
 def _grafted(args: argparse.Namespace, folder: Path) -> Path:

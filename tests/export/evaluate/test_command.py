@@ -158,6 +158,7 @@ def test_the_help_states_the_defaults(capsys: pytest.CaptureFixture[str]) -> Non
         (["{photos}", "--html", "{photos}/0.png"], "0.png: name a .html file for the report"),
         (["{photos}", "--json", "{photos}/new.txt"], "new.txt: name a .json file for the figures"),
         (["{photos}", "--html", "{photos}/new.json"], "new.json: name a .html file for the report"),
+        (["{photos}/0.png", "{photos}/1.png", "--seed", "2"], "quotes, such as '{photos}/*.png'"),
     ],
 )
 def test_mistakes_are_told_in_one_line(
@@ -167,15 +168,7 @@ def test_mistakes_are_told_in_one_line(
     given = [argument.format(photos=photos) for argument in arguments]
     assert main(["evaluate", str(path), *given]) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert complaint in error
-
-
-def test_the_number_of_pictures_is_told_first(
-    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = save_graft(tmp_path / "model.onnx")
-    assert main(["evaluate", str(path), str(photos), "--no-sanity", "--count", "1"]) == 0
-    assert capsys.readouterr().err.splitlines()[0] == "evaluating 1 picture"
+    assert complaint.format(photos=photos) in error
 
 
 def test_a_mask_is_a_picture_unless_there_are_boxes(
@@ -202,3 +195,11 @@ def test_an_unreadable_picture_is_told_once(
     assert captured.out.count("damaged.png") == 1
     assert "damaged.png" not in captured.err
     assert caplog.records == []
+
+
+def test_the_number_of_pictures_is_told_first(
+    tmp_path: Path, photos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save_graft(tmp_path / "model.onnx")
+    assert main(["evaluate", str(path), str(photos), "--no-sanity", "--count", "1"]) == 0
+    assert capsys.readouterr().err.splitlines()[0] == "evaluating 1 picture"

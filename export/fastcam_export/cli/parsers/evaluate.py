@@ -32,7 +32,10 @@ def add_parser(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the sub-command to the parsers of `fastcam`."""
     command = commands.add_parser("evaluate", description=_DESCRIPTION, epilog=_EPILOG)
     command.add_argument("model", metavar="MODEL", help=MODEL_HELP)
-    command.add_argument("pictures", metavar="PICTURES", help="a folder, or 'photos/*.jpg'")
+    command.add_argument(
+        "pictures", metavar="PICTURES", help="a folder, or a pattern in quotes: 'photos/*.jpg'"
+    )
+    command.add_argument("more", nargs="*", help=argparse.SUPPRESS)  # of a pattern without quotes: refused
     command.add_argument(
         "--boxes",
         type=Path,
