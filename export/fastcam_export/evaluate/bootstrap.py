@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
+WIDE_CONFIDENCE = 0.975
+"""That of each of two intervals of which at most one is to exclude 0 by chance (Bonferroni)."""
 METHOD = f"{RESAMPLES} resamples, expanded percentile, {100 * CONFIDENCE:g} %"
 """How the intervals are made, for the reader of a report."""
 _SEED = 19
@@ -28,6 +30,8 @@ class Estimate:
     mean: float
     low: float
     high: float
+    wide: tuple[float, float] = (float("nan"), float("nan"))
+    """The interval of `WIDE_CONFIDENCE`."""
 
     @property
     def excludes_zero(self) -> bool:
@@ -55,9 +59,9 @@ def estimate(values: Sequence[float], block: int = 1) -> Estimate:
     if independent < 2:
         return Estimate(float(samples.mean()), float("nan"), float("nan"))
     means = _resampled_means(samples, block)
-    tail = tail_share(independent)
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return Estimate(float(samples.mean()), float(low), float(high))
+    tail, wide = tail_share(independent), tail_share(independent, WIDE_CONFIDENCE)
+    low, high, widest, highest = np.quantile(means, [tail, 1 - tail, wide, 1 - wide]).tolist()
+    return Estimate(float(samples.mean()), low, high, (widest, highest))
 
 
 def estimate_difference(values: Sequence[float], reference: Sequence[float], block: int = 1) -> Estimate:
@@ -87,13 +91,13 @@ class Estimates:
         return self.of([one - other for one, other in zip(values, reference, strict=True)], block)
 
 
-def tail_share(count: int) -> float:
+def tail_share(count: int, confidence: float = CONFIDENCE) -> float:
     """The share of the resampled means beyond each end of the interval, for so many independent values.
 
     Means of resamples vary less than those of new samples, by √((n−1)/n), and the spread of few values is
-    itself uncertain. Student's t accounts for both: Φ(−√(n/(n−1)) · t), which tends to 2.5 %.
+    itself uncertain. Student's t accounts for both: Φ(−√(n/(n−1)) · t), which tends to 2.5 % for 95 %.
     """
-    t = student_t((1 + CONFIDENCE) / 2, count - 1)
+    t = student_t((1 + confidence) / 2, count - 1)
     return _NORMAL.cdf(-math.sqrt(count / (count - 1)) * t)
 
 

@@ -85,7 +85,7 @@ def _measure(subject: Subject, request: EvaluationRequest, found: Evaluation, te
         having, total = len(found.values("pointing", found.reference)), len(found.pictures)
         if not having:
             found.notes.append(
-                "no picture has figures of objects: they are left out, crowds, outside the picture, or fill it"
+                "no picture has figures of objects: they are left out, crowds, outside it, or fill it"
             )
         elif having < total:
             found.notes.append(f"objects in {having} of {total} pictures: their figures are of these")

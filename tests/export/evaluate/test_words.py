@@ -12,7 +12,7 @@ from fastcam_export.evaluate import bootstrap
 from fastcam_export.evaluate.bootstrap import Estimate, estimate
 from fastcam_export.evaluate.controls import CONTROLS
 from fastcam_export.evaluate.report import page, table
-from fastcam_export.evaluate.report.words import conclusions
+from fastcam_export.evaluate.report.words import conclusions, signs_of
 from fastcam_export.evaluate.results import Evaluation, Example, PictureResult
 
 MAPS = ("saliency_map", "cam")
@@ -64,10 +64,43 @@ def test_a_difference_with_one_baseline_only_is_told_as_such() -> None:
 
 def test_equal_maps_are_not_told_apart() -> None:
     found = _evaluation()
-    line = _line(found, "cam is")
+    line = _line(found, "cam is", "differ")
     assert "cam is not shown to differ from saliency_map" in line
     assert "mean-colour)" in line
-    assert "better" not in _line(found, "cam predicts").replace("no better", "")
+    assert "cam is not shown to predict what the network needs better or worse than any control" in _line(
+        found, "cam is not shown to predict"
+    )
+
+
+def test_what_is_not_shown_is_said_of_those_controls_only() -> None:
+    low = dict.fromkeys(("random", "blobs"), -0.3)
+    line = _line(_evaluation(blur=low, mean=low), "saliency_map predicts")
+    assert line.endswith(
+        "better than random, blobs; no difference to centre, Sobel, edges × centre is shown."
+    )
+
+
+def test_one_of_twenty_pairs_of_figures_misleads() -> None:
+    """Two figures that are alike, as with two baselines; each alone excludes 0 once in twenty times."""
+    random, count, single, either = np.random.default_rng(5), 600, 0, 0
+    for _ in range(count):
+        shared, *own = random.standard_normal((3, 30))
+        gaps = {str(k): estimate(0.84 * shared + 0.55 * one) for k, one in enumerate(own)}
+        single += any(gap.excludes_zero for gap in gaps.values())
+        either += any(signs_of(gaps).values())
+    assert either / count < 0.065 < single / count
+
+
+def test_two_narrow_intervals_count_as_one_wide_one_does() -> None:
+    narrow, wide, none = (
+        Estimate(2.0, 1.0, 3.0, (-0.1, 4.0)),
+        Estimate(2.0, 1.0, 3.0, (0.1, 4.0)),
+        Estimate(0.1, -1.0, 1.0, (-2.0, 2.0)),
+    )
+    assert signs_of({"a": narrow, "b": narrow}) == {"a": 1, "b": 1}
+    assert signs_of({"a": narrow, "b": none}) == {"a": 0, "b": 0}
+    assert signs_of({"a": wide, "b": none}) == {"a": 1, "b": 0}
+    assert signs_of({"a": narrow}) == {"a": 1}
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -138,7 +171,12 @@ def test_the_centre_can_win_lose_or_draw(levels: Levels, verdict: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "verdict"), [(0.6, "a part of it shows the picture"), (0.1, "nothing of it is shown to remain")]
+    ("left", "verdict"),
+    [
+        (0.6, "a part of it shows the picture"),
+        (0.1, "these pictures do not tell whether any of it remains"),
+        (-0.3, "nothing of it remains"),
+    ],
 )
 def test_only_a_map_that_survives_shuffling_is_said_to_show_the_picture(left: float, verdict: str) -> None:
     """Of neither case it follows that the map without a class tells whether a network has learnt."""
