@@ -92,12 +92,12 @@ def _learnt(found: Evaluation, name: str) -> Verdict | None:
         f"correlation {rounded(fmean(kept), 2)} with itself, {rounded(fmean(unrelated), 2)} with the map of "
         "another picture"
     )
-    remains = found.estimates.of_difference(kept, unrelated).low > 0
-    if remains or name not in CLASS_OUTPUTS:
+    gap = found.estimates.of_difference(kept, unrelated)
+    if gap.low > 0 or name not in CLASS_OUTPUTS:
         figure += "; do not use it alone to check whether a network has learnt"
-    if remains:
+    if gap.low > 0:
         return Verdict(PART, "a part that was not learnt", figure)
-    return Verdict(GOOD, "nothing that is shown", figure)
+    return Verdict(GOOD, "nothing", figure) if gap.high < 0 else Verdict(OPEN, "not clear", figure)
 
 
 def _objects(found: Evaluation, name: str) -> Verdict | None:

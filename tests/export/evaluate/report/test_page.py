@@ -26,11 +26,11 @@ def _answers(found: Evaluation, name: str) -> Answers:
 def test_a_good_class_map() -> None:
     found = evaluation(40, {"cam": 0.9}, classes=0.1)
     found.sanity["all"] = {name: [0.1, 0.2, 0.15, 0.3, 0.2, 0.1] for name in MAPS}
-    found.other_picture = {name: [0.2, 0.1, 0.25, 0.2, 0.1, 0.3] for name in MAPS}
+    found.other_picture = {name: [0.6, 0.5, 0.45, 0.6, 0.5, 0.7] for name in MAPS}
     assert _answers(found, "cam") == [
         (GOOD, "yes"),
         (GOOD, "yes"),
-        (GOOD, "nothing that is shown"),
+        (GOOD, "nothing"),
         (GOOD, "better than the centre"),
     ]
     learnt = verdicts(found)["saliency_map"][2]
@@ -48,6 +48,13 @@ def test_a_bad_class_map() -> None:
         (PART, "a part that was not learnt"),
         (BAD, "worse than the centre"),
     ]
+
+
+def test_weights_that_leave_it_open_are_no_verdict() -> None:
+    found = evaluation(40)
+    found.sanity["all"] = {name: [0.1, 0.2, 0.1, 0.3, 0.2, 0.1] for name in MAPS}
+    found.other_picture = {name: [0.2, 0.1, 0.2, 0.2, 0.1, 0.3] for name in MAPS}
+    assert _answers(found, "cam")[2] == (OPEN, "not clear")
 
 
 def test_what_is_not_measured_or_not_told_is_no_verdict() -> None:
