@@ -54,3 +54,12 @@ def test_a_network_of_one_logit_is_judged_by_its_answer(tmp_path: Path) -> None:
     red = judge(subject, Path("a.png"), np.ascontiguousarray(photo[..., ::-1]), None, 0)
     assert (red.says_no, red.result.label) == (False, "red")
     assert red.result.probability == pytest.approx(judged.result.probability, abs=1e-3)
+
+
+def test_the_figures_of_a_map_do_not_depend_on_the_others_in_the_file(tmp_path: Path) -> None:
+    figures = []
+    for outputs in (("saliency_map",), ("saliency_map", "cam", "fastcam")):
+        subject = Subject(save_graft(tmp_path / "m.onnx", outputs=outputs), threads=1)
+        figures.append(judge(subject, Path("a.png"), _photo(), None, 0).result.methods)
+    for name in figures[0]:
+        assert figures[0][name] == pytest.approx(figures[1][name], abs=1e-7), name

@@ -44,13 +44,14 @@ def impute(tensor: Tensor, missing: NDArray[np.bool_], steps: int = _STEPS) -> T
 def gains(tensor: Tensor, ranks: Mapping[str, NDArray[np.int32]], ask: Ask, seed: int) -> dict[str, float]:
     """For each ranking: (p without the least salient pixels − p without the most salient pixels) / 2.
 
-    The mean over `LEVELS`, as in `ROADCombined` of the package `grad-cam`. 0 for a random map.
+    The mean over `LEVELS`, as in `ROADCombined` of the package `grad-cam`. 0 for a random map. All rankings
+    get the same noise, so the figure of one does not depend on the others.
     """
-    random = np.random.default_rng(seed)
     deviation = NOISE * float(tensor.std())
 
     def versions() -> Iterator[Tensor]:
         for rank in ranks.values():
+            random = np.random.default_rng(seed)
             least_first = rank.size - 1 - rank
             for level in LEVELS:
                 for order in (rank, least_first):
