@@ -103,7 +103,7 @@ class Evaluation:
         return {what: maps for what, maps in found.items() if any(maps.values())}
 
     def left_out(self) -> list[str]:
-        """A sentence on the pictures with a constant map, which the checks leave out; none if all count."""
+        """A sentence on the pictures with a map that the checks leave out; none if all count."""
         found = []
         for what, maps in self.checks().items():
             counts = [
@@ -114,7 +114,8 @@ class Evaluation:
             if counts:
                 found.append(f"{what} ({', '.join(counts)})")
         told = (
-            "pictures with a constant map, which shows nothing, are left out of the rank correlations with "
+            "pictures with a constant map, which shows nothing, or one that is not finite are left out of "
+            "the rank correlations with "
         )
         return [told + "; ".join(found)] if found else []
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Agreements = list[float | None]
-"""By picture; None where a map is constant."""
+"""By picture; None where a map is constant or not finite."""
 
 
 def rank_correlation(one: NDArray[np.floating], other: NDArray[np.floating]) -> float:
@@ -20,8 +20,9 @@ def rank_correlation(one: NDArray[np.floating], other: NDArray[np.floating]) -> 
 
 
 def agreement(one: NDArray[np.floating], other: NDArray[np.floating]) -> float | None:
-    """The same; None if a map is constant: it shows nothing, so it neither agrees nor differs."""
-    return None if one.min() == one.max() or other.min() == other.max() else rank_correlation(one, other)
+    """The same; None if a map is constant or not finite: it shows nothing, so nothing agrees with it."""
+    shown = all(np.isfinite(each).all() and each.min() < each.max() for each in (one, other))
+    return rank_correlation(one, other) if shown else None
 
 
 def known(values: Sequence[float | None]) -> list[float]:

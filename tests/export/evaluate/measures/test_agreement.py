@@ -25,6 +25,10 @@ def test_nothing_is_said_of_a_constant_map() -> None:
     flat, other = np.zeros((4, 4)), np.arange(16.0).reshape(4, 4)
     assert agreement(flat, other) is agreement(other, flat) is agreement(flat, flat) is None
     assert agreement(other, -other) == -1
+    for value in (np.nan, np.inf):
+        broken = other.copy()
+        broken[0, 0] = value
+        assert agreement(broken, other) is agreement(other, broken) is None
 
 
 def test_pairs_are_of_the_pictures_that_have_both() -> None:
