@@ -11,6 +11,7 @@ from pathlib import Path
 from fastcam_runtime.errors import FastcamError, SourceError, first_line
 from fastcam_runtime.image import Image
 from fastcam_runtime.measure.system import cpu_name, versions
+from fastcam_runtime.model.description import value_lines
 from fastcam_runtime.model.device import package_version
 
 from .bootstrap import METHOD
@@ -30,6 +31,7 @@ from .subject import Subject
 SANITY_PICTURES = 20
 _SANITY_BYTES = 1 << 28
 """Most memory for the pictures of the sanity checks: large ones are fewer."""
+_NOT_FINITE = "the network gives values that are not finite numbers"
 EXAMPLES = 4
 Tell = Callable[[str, int, int], None]
 """Reports progress: the stage, the number of items done, and their total."""
@@ -120,7 +122,7 @@ def _pictures(subject: Subject, request: EvaluationRequest, found: Evaluation, t
         marks = None if request.objects is None else _marks(request.objects, found, path, frame)
         judged = judge(subject, path, frame, marks, request.seed + number)
         if not judged.finite:
-            found.notes.append(f"{path}: the network gives values that are not finite numbers; left out")
+            found.notes.append(f"{path}: {_NOT_FINITE}; left out")
             continue
         found.pictures.append(judged.result)
         no += judged.says_no
@@ -138,7 +140,10 @@ def _pictures(subject: Subject, request: EvaluationRequest, found: Evaluation, t
 
 
 def _failure(found: Evaluation) -> str:
-    return "read" if not any("not finite" in note for note in found.notes) else "evaluated"
+    """What no picture could be, and why if that is not told above."""
+    if not any(_NOT_FINITE in note for note in found.notes):
+        return "read"
+    return f"evaluated: {_NOT_FINITE}"
 
 
 def _marks(objects: Objects, found: Evaluation, path: Path, frame: Image) -> Marks | None:
@@ -222,6 +227,7 @@ def _show(found: Evaluation, judged: Judged) -> None:
 
 def _setup(subject: Subject, request: EvaluationRequest) -> dict[str, object]:
     meta = subject.metadata
+    lines = value_lines(meta.preprocess, meta.resize, meta.labels, meta.provenance)
     return {
         "pictures": len(request.pictures),
         "levels": list(perturbation.LEVELS),
@@ -238,7 +244,14 @@ def _setup(subject: Subject, request: EvaluationRequest) -> dict[str, object]:
         "normalize": meta.normalize,
         "weights": [tap.weight for tap in meta.taps],
         "cam": meta.cam,
+        **{key: _with_where(told) for key, told in (line.split(maxsplit=1) for line in lines)},
         "processor": cpu_name(),
         "threads": subject.session_threads,
         "versions": {"fastcam": package_version() or "not installed", **versions()},
     }
+
+
+def _with_where(told: str) -> str:
+    """A value of `value_lines`, and where it came from in parentheses."""
+    value, _, where = told.partition("   ")
+    return f"{value} ({where})" if where else value
