@@ -24,7 +24,7 @@ def study_section(scores: Scores) -> str:
     if not scores:
         return ""
     counts = ", ".join(f"{network} {len(maps['saliency_map'])}" for network, maps in scores.items())
-    candidates = (*study_plan.CLASS_CANDIDATES, *study_plan.MAP_CANDIDATES)
+    candidates = {*study_plan.CLASS_CANDIDATES, *study_plan.MAP_CANDIDATES} - {study_plan.LAYERCAM_PRODUCT}
     names = [
         name for name in dict.fromkeys(n for one in scores.values() for n in one) if name not in candidates
     ]
