@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         found = begin(subject, args.model, request)
         with waiting_for_results(lambda: found.pictures), Progress(sys.stderr) as progress:
             try:
-                evaluate(subject, request, found, folder, Stages(progress, request))
+                evaluate(subject, request, found, Stages(progress, request))
             except KeyboardInterrupt:
                 if not found.pictures:
                     raise

@@ -53,9 +53,7 @@ def begin(subject: Subject, name: str, request: EvaluationRequest) -> Evaluation
     return Evaluation(name, _setup(subject, request), (*subject.words, *CONTROLS), subject.words)
 
 
-def evaluate(
-    subject: Subject, request: EvaluationRequest, found: Evaluation, folder: Path, tell: Tell
-) -> None:
+def evaluate(subject: Subject, request: EvaluationRequest, found: Evaluation, tell: Tell) -> None:
     """Measure. Results are added to `found` picture by picture, so they survive an interruption.
 
     The time goes to the set-up, also of a measurement that is interrupted.

@@ -146,7 +146,7 @@ def found(folder: Path) -> Evaluation:
         sorted((folder / "photos").iterdir()), Objects(folder / "masks"), sanity=False
     )
     found = begin(subject, "graft.onnx", request)
-    evaluate(subject, request, found, folder, lambda *_: None)
+    evaluate(subject, request, found, lambda *_: None)
     return found
 
 

@@ -37,7 +37,7 @@ def _evaluate(path: Path, photos: Path, **more: object) -> Evaluation:
     subject = Subject(path, threads=1)
     request = EvaluationRequest(sorted(photos.glob("*.png")), **more)  # type: ignore[arg-type]
     found = begin(subject, "model.onnx", request)
-    evaluate(subject, request, found, path.parent, lambda *_: None)
+    evaluate(subject, request, found, lambda *_: None)
     return found
 
 
@@ -180,7 +180,7 @@ def test_curves_are_those_of_the_finished_pictures(
     request = EvaluationRequest(sorted(photos.glob("*.png")), sanity=False)
     found = begin(subject, "model.onnx", request)
     with pytest.raises(KeyboardInterrupt):
-        evaluate(subject, request, found, tmp_path, lambda *_: None)
+        evaluate(subject, request, found, lambda *_: None)
     assert len(found.pictures) == 2
     assert "seconds" in found.setup
     for kind in ("insertion_blur", "deletion_mean"):

@@ -30,7 +30,7 @@ def start(tmp_path: Path, photos: Path) -> Callable[..., Evaluation]:
         request = EvaluationRequest(sorted(photos.glob("*.png")), **more)  # type: ignore[arg-type]
         found = begin(subject, "model.onnx", request)
         try:
-            evaluate(subject, request, found, path.parent, lambda *_: None)
+            evaluate(subject, request, found, lambda *_: None)
         except KeyboardInterrupt:
             found.stopped = True
         return found

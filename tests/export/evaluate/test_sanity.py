@@ -16,7 +16,7 @@ def _evaluate(path: Path, photos: Path, seed: int = 0) -> Evaluation:
     subject = Subject(path, threads=1)
     request = EvaluationRequest(sorted(photos.glob("*.png")), seed=seed)
     found = begin(subject, "model.onnx", request)
-    evaluate(subject, request, found, path.parent, lambda *_: None)
+    evaluate(subject, request, found, lambda *_: None)
     return found
 
 
