@@ -24,7 +24,7 @@ LITTLE_CHANGE, MUCH_CHANGE = 0.8, 0.5
 whose correlation is surely lower does."""
 UNTRAINED = (
     " Do not use the map alone to check whether a network has learnt: where it was measured, the map of an "
-    "untrained network was worth about as much as an edge filter."
+    "untrained network was worth up to as much as an edge filter."
 )
 """Said of every map without a class: correlations do not show how much a map is worth."""
 SCORES = {"score_blur": "blurred", "score_mean": "mean-colour"}
