@@ -36,7 +36,7 @@ QUESTIONS = (
 
 
 def verdicts(found: Evaluation) -> dict[str, list[Verdict | None]]:
-    """By map: an answer to each of `QUESTIONS`; None where it was not measured.
+    """By map: an answer to each of `QUESTIONS`; None where it was not measured, or the map has no class.
 
     Empty where pictures are too few for conclusions.
     """
@@ -65,7 +65,7 @@ def _needs(found: Evaluation, name: str) -> Verdict | None:
 def _class(found: Evaluation, name: str) -> Verdict | None:
     """By its agreement with the map of a random class."""
     if name not in CLASS_OUTPUTS:
-        return Verdict(OPEN, "no", "it is of no class")
+        return None
     same = found.class_dependence(name)
     if same is None:
         return None
