@@ -15,6 +15,8 @@ from benchmarks.quality import our_maps, study_plan
 from benchmarks.quality.our_maps import OurMaps, weighted_mean
 from benchmarks.quality.retraining.small_resnet import small_resnet
 
+pytestmark = pytest.mark.slow  # torch's exporter takes some seconds
+
 Maps = dict[str, np.ndarray]
 
 

@@ -42,6 +42,7 @@ def _first(ranks: np.ndarray) -> list[int]:
     return flat.argmin(1).tolist()
 
 
+@pytest.mark.slow
 def test_ranks_of_a_scale_begin_at_its_highest_mean(
     maps: TrainedMaps, network: nn.Sequential, tensors: torch.Tensor
 ) -> None:
