@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fastcam_export.evaluate.metrics import METRICS
-from fastcam_export.evaluate.report.numbers import plain
+from fastcam_export.evaluate.report.numbers import plain, rounded
 
 from ...tables.markdown import markdown_table, paragraph
 from ..evaluations import OBJECTS, PICTURES, PLUSPLUS, Evaluated
@@ -124,4 +124,4 @@ def _own_interval(one: dict[str, Any] | None) -> str:
     """A mean with its own interval."""
     if one is None or one["mean"] is None:
         return ""
-    return f"{plain(one['mean'], 2)} [{plain(one['low'], 2)}, {plain(one['high'], 2)}]"
+    return f"{rounded(one['mean'], 2)} [{rounded(one['low'], 2)}, {rounded(one['high'], 2)}]"
