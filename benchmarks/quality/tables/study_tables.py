@@ -42,8 +42,9 @@ def study_section(scores: Scores) -> str:
         "package's. *LayerCAM of two* is grad-cam's LayerCAM of the two deepest scales, which `--cam "
         "layercam` gives too."
     )
+    beside = ", ".join(f"*{name}*" for name in study_plan.BESIDE)
     made = paragraph(
-        f"Made by `{COMMAND}`; the rows {', '.join(study_plan.BESIDE)} by the modules `packages`, "
+        f"Made by `{COMMAND}`; the rows {beside} by the modules `packages`, "
         "`reciprocam` and `untrained` of `benchmarks.quality.beside`, on the same pictures. The retraining "
         "below leaves `base-0.pt` in its cache."
     )
