@@ -142,8 +142,9 @@ def _inputs(lines: Sequence[Line]) -> str:
         f"minus ROAR, over the columns that every map has ({_which(compared, columns)}). *Paper's sum*: the "
         "same columns of its ResNet-50 on ImageNet, so only the order can be compared. "
         f"{_agreement(sums, printed)} Random pixels do well in KAR, probably because scattered pixels show "
-        "the whole photo; blobs are the fair control. What else differs from the paper and may be a reason: "
-        f"64×64 pixels, a class map of 4×4, ten classes, objects in the centre, and {protocol.EPOCHS} epochs."
+        "the whole photo, and so may the scattered ones of SmoothGrad²; blobs are the fair control. What "
+        "else differs from the paper and may be a reason: 64×64 pixels, a class map of 4×4, ten classes, "
+        f"objects in the centre, and {protocol.EPOCHS} epochs."
     )
     return f"### Photos masked\n\n{text}\n\n{markdown_table(head, rows)}"
 
