@@ -10,6 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import cv2
+import numpy as np
 import pytest
 from fastcam_runtime import installation, native
 from fastcam_runtime.cli import main as cli
@@ -326,10 +328,17 @@ def test_a_cache_folder_that_cannot_be_used(value: str, monkeypatch: pytest.Monk
 def test_the_exporters_commands_have_our_warnings_and_refuse_pictures_that_none_can_read(
     tmp_path: Path,
 ) -> None:
-    model, photo = save_graft(tmp_path / "model.onnx"), tmp_path / "empty.jpg"
+    model, folder = save_graft(tmp_path / "model.onnx"), tmp_path / "photos"
+    folder.mkdir()
+    photo = folder / "empty.jpg"
     photo.touch()
     with fastcam("evaluate", model, photo) as process:
         out, errors = process.communicate(timeout=60)
     assert (process.returncode, out) == (2, "")
-    assert f"fastcam: {photo}: not a readable image; skipped\n" in errors
     assert errors.splitlines()[-1] == f"fastcam: error: {photo}: no picture could be read"
+    cv2.imwrite(str(folder / "readable.png"), np.zeros((32, 32, 3), np.uint8))
+    with fastcam("evaluate", model, folder) as process:
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert f"note: {photo} is not a picture that can be read; left out" in out.splitlines()
+    assert photo.name not in errors  # it is told once
