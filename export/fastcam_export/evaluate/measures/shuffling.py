@@ -16,7 +16,6 @@ STEPS = {"classifier": 0.0, "last quarter": 0.25, "last half": 0.5, "all": 1.0}
 """The share of the weight tensors that is shuffled besides the classifier, counted from the head."""
 LAST = "last weights"
 """The name of the first step in files whose classifier cannot be told."""
-_SEED = 4
 
 
 class Shuffler:
@@ -59,28 +58,14 @@ class Shuffler:
             for tensor, values in originals:
                 tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
 
-    def shuffle(self, share: float, seed: int | Sequence[int]) -> None:
-        """The same in the model itself, for good."""
-        _shuffle(self._last(share), seed)
-
     def _last(self, share: float) -> list[onnx.TensorProto]:
         every, last = self._weights.every, self._weights.last
         chosen = every[len(every) - round(share * len(every)) :]
         return [*chosen, *(one for one in last if all(one is not other for other in chosen))]
 
 
-def shuffled(model: onnx.ModelProto, share: float, seed: int | Sequence[int] = _SEED) -> onnx.ModelProto:
-    """A copy with the classifier and the last `share` of its weights in random order; see `Shuffler`."""
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    Shuffler(copy).shuffle(share, seed)
-    return copy
-
-
-def load_whole(path: Path, maps: Collection[str] | None = None) -> onnx.ModelProto:
-    """The model with its external weights in memory; of its saliency outputs only `maps`, if given."""
-    if maps is None:
-        return onnx.load(str(path), load_external_data=True)
+def load_whole(path: Path, maps: Collection[str]) -> onnx.ModelProto:
+    """The model with its external weights in memory; of its saliency outputs only `maps`."""
     model = onnx.load_model_from_string(cut_file(path, maps))
     external_data_helper.load_external_data_for_model(model, str(path.resolve().parent))
     return model

@@ -8,7 +8,7 @@ import fastcam_export
 import numpy as np
 import onnx
 import pytest
-from fastcam_export.evaluate.measures.shuffling import STEPS, Shuffler, load_whole, shuffled
+from fastcam_export.evaluate.measures.shuffling import STEPS, Shuffler, load_whole
 from onnx import helper, numpy_helper
 from onnxruntime import InferenceSession
 from support.networks import small_cnn
@@ -17,10 +17,14 @@ from support.tiny_grafts import make_graft
 WEIGHTS = ("w1", "w2", "w3", "w4")
 
 
+def _shuffled(model: onnx.ModelProto, share: float) -> onnx.ModelProto:
+    return onnx.load_model_from_string(Shuffler(model).file(share, 4))
+
+
 def _changed(share: float) -> list[str]:
     model = fastcam_export.graft(small_cnn(), outputs="saliency_map,cam")
     before = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
-    after = {t.name: numpy_helper.to_array(t) for t in shuffled(model, share).graph.initializer}
+    after = {t.name: numpy_helper.to_array(t) for t in _shuffled(model, share).graph.initializer}
     assert before.keys() == after.keys()
     changed = [name for name in before if not np.array_equal(before[name], after[name])]
     for name in changed:
@@ -50,7 +54,7 @@ def test_weights_in_constant_nodes_are_shuffled_too() -> None:
         InferenceSession(each.SerializeToString(), providers=["CPUExecutionProvider"]).run(
             None, {"input": picture}
         )[0]
-        for each in (model, shuffled(model, 1.0))
+        for each in (model, _shuffled(model, 1.0))
     )
     assert np.abs(before - after).max() > 0.1 * before.std()
 
@@ -62,7 +66,7 @@ def test_a_file_without_weights_says_so() -> None:
 def test_the_original_is_not_touched() -> None:
     model = fastcam_export.graft(small_cnn())
     before = model.SerializeToString()
-    shuffled(model, 1.0)
+    _shuffled(model, 1.0)
     assert model.SerializeToString() == before
     copies = [Shuffler(model).file(1.0, seed) for seed in ((0, 1), (0, 2), (0, 1))]
     assert copies[0] == copies[2] != copies[1]
@@ -78,6 +82,6 @@ def test_weights_beside_the_file_are_read_and_maps_that_are_not_needed_are_not(t
     picture = np.random.default_rng(0).standard_normal((1, 3, 64, 64)).astype(np.float32)
     session = InferenceSession(Shuffler(whole).file(1.0, 4), providers=["CPUExecutionProvider"])
     plain = onnx.load(tmp_path / "g.onnx")
-    same = InferenceSession(shuffled(plain, 1.0).SerializeToString(), providers=["CPUExecutionProvider"])
+    same = InferenceSession(_shuffled(plain, 1.0).SerializeToString(), providers=["CPUExecutionProvider"])
     found, expected = (one.run(["logits"], {"input": picture})[0] for one in (session, same))
     assert found == pytest.approx(expected, rel=1e-4)
