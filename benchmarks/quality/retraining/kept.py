@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from fastcam_export.evaluate.measures.masks import top
 from numpy.typing import NDArray
 
 from . import protocol
@@ -35,5 +36,4 @@ def kept(ranks: NDArray[np.integer], mode: str, share: float) -> NDArray[np.bool
         share: 0…1.
     """
     pixels = ranks.shape[-2] * ranks.shape[-1]
-    count = max(round(share * pixels), 1)
-    return np.asarray(ranks < count if mode == "KAR" else ranks >= pixels - count)
+    return top(ranks if mode == "KAR" else pixels - 1 - ranks, max(share, 1 / pixels))
