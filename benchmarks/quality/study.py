@@ -35,7 +35,7 @@ def judge(network: Studied, frame: NDArray[np.uint8], seed: int) -> dict[str, di
     seen = network.subject.see(frame)
     target = predicted(network.subject, seen.tensor)
     ours, peers = network.ours(seen.tensor), network.peers(seen.tensor)
-    ours["map × LayerCAM of two"] = ours["saliency_map"] * peers["LayerCAM of two"]
+    ours[study_plan.LAYERCAM_PRODUCT] = ours["saliency_map"] * peers["LayerCAM of two"]
     controls = {name: make(seen.picture, seed) for name, make in CONTROLS.items()}
     every = {**ours, **peers, **controls}
     return {
@@ -94,23 +94,26 @@ def run(networks: Sequence[Studied], data: Path, most: int, results: Path, secon
     return count
 
 
-def add_networks(parser: argparse.ArgumentParser) -> None:
-    """The options `resnet` and `networks`."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the study that measurements beside it have too."""
+    parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with the archives")
+    parser.add_argument("--folder", type=Path, default=RESULTS / "quality", help="for the results")
     parser.add_argument("--resnet", type=Path, help="base-0.pt of the retraining, for the small ResNet")
     parser.add_argument(
         "--networks", nargs="+", default=study_plan.NAMES, choices=study_plan.NAMES, metavar="NAME",
         help=f"only these of {', '.join(study_plan.NAMES)}; ResNet-50 needs npm",
     )  # fmt: skip
+    parser.add_argument(
+        "--pictures", type=int, default=study_plan.PICTURES, metavar="N",
+        help=f"per network, at most ({study_plan.PICTURES})",
+    )  # fmt: skip
+    parser.add_argument("--threads", type=int, default=1)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.quality.study", description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with the archives")
-    parser.add_argument("--folder", type=Path, default=RESULTS / "quality", help="for the results")
-    add_networks(parser)
-    parser.add_argument("--pictures", type=int, default=200, metavar="N", help="per network, at most (200)")
+    add_options(parser)
     parser.add_argument("--hours", type=float, default=2, help="start no picture after this time (2)")
-    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
     options.folder.mkdir(parents=True, exist_ok=True)

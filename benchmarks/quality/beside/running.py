@@ -13,10 +13,9 @@ from fastcam_export.evaluate.controls import Map
 from fastcam_export.evaluate.subject import FedPicture, Subject
 from fastcam_runtime.errors import FastcamError
 
-from ...paths import RESULTS
 from ..scoring import areas, predicted
-from ..studied import DATA, PlainNetwork, plain_networks
-from ..study import add_networks, pictures
+from ..studied import PlainNetwork, plain_networks
+from ..study import add_options, pictures
 
 Others = Callable[[FedPicture, int], Mapping[str, Map]]
 """The maps to measure, by name, of a picture and the class that the network sees in it."""
@@ -50,7 +49,7 @@ def measure(name: str, text: str | None, arguments: Sequence[str] | None, compar
 
     The results of a network are written when it is done. One that cannot be measured is named.
     """
-    options = arguments_of(name, text, arguments)
+    options = _arguments_of(name, text, arguments)
     failed = 0
     for network in plain_networks(options.folder, options.resnet, options.networks):
         try:
@@ -61,17 +60,13 @@ def measure(name: str, text: str | None, arguments: Sequence[str] | None, compar
     return failed
 
 
-def arguments_of(name: str, text: str | None, arguments: Sequence[str] | None) -> argparse.Namespace:
+def _arguments_of(name: str, text: str | None, arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options that every such measurement has, those of the study among them."""
     assert text is not None
     parser = argparse.ArgumentParser(
         prog=f"benchmarks.quality.beside.{name}", description=text.partition("\n")[0]
     )
-    parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with the archives")
-    parser.add_argument("--folder", type=Path, default=RESULTS / "quality", help="for the results")
-    add_networks(parser)
-    parser.add_argument("--pictures", type=int, default=200, metavar="N", help="per network, at most (200)")
-    parser.add_argument("--threads", type=int, default=1)
+    add_options(parser)
     options = parser.parse_args(arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
     return options
