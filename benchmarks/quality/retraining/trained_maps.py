@@ -20,8 +20,6 @@ from . import protocol
 
 Ranks = NDArray[np.uint16]
 """The place of every pixel within its map, N×H×W: 0 for the most salient."""
-RANDOM_MAPS = {"random": "random", "blobs": "blobs", "centre": "centre", "Sobel": "Sobel"}
-"""The controls by their names here and in `fastcam evaluate`."""
 _BATCH = 64
 
 _GRAFTS: dict[str, tuple[str, dict[str, str]]] = {
@@ -58,8 +56,8 @@ class TrainedMaps:
 
     def of_input(self, method: str) -> Ranks:
         """The ranks of all pixels under a method of the experiment `input`, N×H×W."""
-        if method in RANDOM_MAPS:
-            return self._kept(method, lambda: self._control(RANDOM_MAPS[method]))
+        if method in CONTROLS:
+            return self._kept(method, lambda: self._control(method))
         if method == protocol.SMOOTHGRAD:
             return self._kept("smoothgrad2", self._smoothgrad)
         output, options = _GRAFTS[method]
