@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from ..metrics import METRICS
@@ -14,18 +14,12 @@ _FIGURE = re.compile(r"([^ *(\[]+)([ *]?)([(\[].*)?")
 
 def html_table(rows: Sequence[Sequence[str]], kind: str = "") -> str:
     """The first row is the head; the first column stays in view while the others are scrolled."""
-    head, *body = rows
-    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    lines = "".join(f"<tr>{_plain(row[0])}{''.join(map(_plain, row[1:]))}</tr>" for row in body)
-    return _table(cells, lines, kind)
+    return _table(rows, _plain, kind)
 
 
 def figure_table(rows: Sequence[Sequence[str]]) -> str:
     """The same for rows of figures: intervals stand below their means, and the best ones are marked."""
-    head, *body = rows
-    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    lines = "".join(f"<tr>{_plain(row[0])}{''.join(map(_figure, row[1:]))}</tr>" for row in body)
-    return _table(cells, lines)
+    return _table(rows, _figure)
 
 
 def directed(titles: Sequence[str]) -> tuple[str, ...]:
@@ -39,8 +33,11 @@ def html_list(items: Sequence[str]) -> str:
     return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in items)}</ul>" if items else ""
 
 
-def _table(head: str, lines: str, kind: str = "") -> str:
-    return f'<div class="scroll"><table class="{kind}"><tr>{head}</tr>{lines}</table></div>'
+def _table(rows: Sequence[Sequence[str]], cell_of: Callable[[str], str], kind: str = "") -> str:
+    head, *body = rows
+    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    lines = "".join(f"<tr>{_plain(name)}{''.join(map(cell_of, others))}</tr>" for name, *others in body)
+    return f'<div class="scroll"><table class="{kind}"><tr>{cells}</tr>{lines}</table></div>'
 
 
 def _plain(cell: str) -> str:
