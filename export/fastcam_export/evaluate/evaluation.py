@@ -11,7 +11,7 @@ from pathlib import Path
 from fastcam_runtime.errors import FastcamError, SourceError, first_line
 from fastcam_runtime.image import Image
 from fastcam_runtime.measure.system import cpu_name, versions
-from fastcam_runtime.model.description import value_lines
+from fastcam_runtime.model.description import values_told
 from fastcam_runtime.model.device import package_version
 
 from .bootstrap import METHOD
@@ -225,7 +225,7 @@ def _show(found: Evaluation, judged: Judged) -> None:
 
 def _setup(subject: Subject, request: EvaluationRequest) -> dict[str, object]:
     meta = subject.metadata
-    lines = value_lines(meta.preprocess, meta.resize, meta.labels, meta.provenance)
+    told = values_told(meta.preprocess, meta.resize, meta.labels, meta.provenance)
     return {
         "pictures": len(request.pictures),
         "levels": list(perturbation.LEVELS),
@@ -242,14 +242,8 @@ def _setup(subject: Subject, request: EvaluationRequest) -> dict[str, object]:
         "normalize": meta.normalize,
         "weights": [tap.weight for tap in meta.taps],
         "cam": meta.cam,
-        **{key: _with_where(told) for key, told in (line.split(maxsplit=1) for line in lines)},
+        **{name: f"{value} ({where})" if where else value for name, value, where in told},
         "processor": cpu_name(),
         "threads": subject.session_threads,
         "versions": {"fastcam": package_version() or "not installed", **versions()},
     }
-
-
-def _with_where(told: str) -> str:
-    """A value of `value_lines`, and where it came from in parentheses."""
-    value, _, where = told.partition("   ")
-    return f"{value} ({where})" if where else value

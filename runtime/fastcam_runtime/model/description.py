@@ -47,15 +47,24 @@ def value_lines(
     preprocess: Preprocess, resize: str, labels: Sequence[str], provenance: Provenance
 ) -> list[str]:
     """One line per value that a user may have to correct, with where it came from."""
+    return [
+        f"{name:<12}{value}" + (f"   {where}" if where else "")
+        for name, value, where in values_told(preprocess, resize, labels, provenance)
+    ]
+
+
+def values_told(
+    preprocess: Preprocess, resize: str, labels: Sequence[str], provenance: Provenance
+) -> list[tuple[str, str, str]]:
+    """The same as names, values and where each came from; that is empty if it is not known."""
     shift, scale = _numbers(preprocess.mean), _numbers(preprocess.std)
     bars = f", bars of {preprocess.pad}" if resize == "letterbox" and preprocess.pad is not None else ""
     corner = ", in the corner" if resize == "letterbox" and preprocess.placement == "corner" else ""
-    lines = [
+    return [
         ("preprocess", f"{preprocess.order} (x − {shift}) / {scale}", provenance.preprocess),
         ("resize", f"{resize}{bars}{corner}", provenance.resize),
         ("labels", _shown(labels), provenance.labels),
     ]
-    return [f"{name:<12}{value}" + (f"   {where}" if where else "") for name, value, where in lines]
 
 
 def _scores(file: Summary, metadata: Metadata) -> str:
