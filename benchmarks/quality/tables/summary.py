@@ -9,8 +9,8 @@ from typing import Any
 
 from fastcam_export.evaluate.bootstrap import Estimate
 from fastcam_export.evaluate.controls import EDGES
+from fastcam_export.evaluate.report.dependence import Dependence
 from fastcam_export.evaluate.report.numbers import plain
-from fastcam_export.evaluate.report.words import LITTLE_CHANGE, MUCH_CHANGE
 
 from ...tables.markdown import paragraph
 from ..evaluations import OBJECTS, PICTURES, PLUSPLUS
@@ -80,10 +80,13 @@ def _classes(folder: Path) -> Iterator[str]:
 
 
 def _dependence(one: Mapping[str, float]) -> str:
-    """In the words of `fastcam evaluate`, by the same limits."""
-    if one["low"] > LITTLE_CHANGE:
-        return "hardly depends on the class"
-    return "depends on the class" if one["high"] < MUCH_CHANGE else "depends on the class in part"
+    """As `fastcam evaluate` decides it."""
+    return {
+        Dependence.YES: "depends on the class",
+        Dependence.PART: "depends on the class in part",
+        Dependence.HARDLY: "hardly depends on the class",
+        Dependence.OPEN: "leaves open how much it depends on the class",
+    }[Dependence.of(one["low"], one["high"])]
 
 
 def _objects(folder: Path) -> Iterator[str]:

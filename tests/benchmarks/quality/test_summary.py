@@ -31,6 +31,7 @@ def _evaluated(own: float, low: float, high: float, edges: tuple[float, float]) 
         (0.9, 0.97, "hardly depends on the class"),
         (0.6, 0.7, "depends on the class in part"),
         (0.3, 0.4, "depends on the class"),
+        (0.4, 0.6, "leaves open how much it depends on the class"),
     ],
 )
 def test_the_head_says_of_class_maps_only_what_their_intervals_show(

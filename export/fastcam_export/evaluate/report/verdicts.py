@@ -11,11 +11,20 @@ from ..bootstrap import Estimate
 from ..controls import CONTROLS
 from ..measures.agreement import known, known_pairs
 from ..results import Evaluation
+from .dependence import Dependence
 from .numbers import rounded
-from .words import FEWEST, LITTLE_CHANGE, MUCH_CHANGE, SCORES
+from .words import FEWEST, SCORES
 
 GOOD, PART, BAD, OPEN = "good", "part", "bad", "open"
 """How an answer is for somebody who wants to use the map; `OPEN` if the pictures do not tell."""
+
+
+_DEPENDENCE = {
+    Dependence.YES: (GOOD, "yes"),
+    Dependence.PART: (PART, "in part"),
+    Dependence.HARDLY: (BAD, "hardly"),
+    Dependence.OPEN: (OPEN, "not clear"),
+}
 
 
 @dataclass(frozen=True)
@@ -72,12 +81,8 @@ def _class(found: Evaluation, name: str) -> Verdict | None:
     if len(known(found.of("classes", name))) < FEWEST:
         return Verdict(OPEN, "not shown", "too few pictures")
     figure = f"correlation {_with_interval(same)} with that of another class"
-    if same.high < MUCH_CHANGE:
-        return Verdict(GOOD, "yes", figure)
-    if same.low > LITTLE_CHANGE:
-        return Verdict(BAD, "hardly", figure)
-    surely = same.low > MUCH_CHANGE and same.high < LITTLE_CHANGE
-    return Verdict(PART, "in part", figure) if surely else Verdict(OPEN, "not clear", figure)
+    mark, short = _DEPENDENCE[Dependence.of(same.low, same.high)]
+    return Verdict(mark, short, figure)
 
 
 def _learnt(found: Evaluation, name: str) -> Verdict | None:

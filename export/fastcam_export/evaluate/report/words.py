@@ -11,6 +11,7 @@ from ..bootstrap import Estimate
 from ..controls import CONTROLS
 from ..measures.agreement import known, known_pairs
 from ..results import Evaluation
+from .dependence import Dependence
 from .numbers import plain
 
 FEW = 30
@@ -19,14 +20,17 @@ FEWEST = 6
 """With fewer, no difference is significant: five of five in one direction are chance once in 16 times. With
 six, a difference that does not exist is shown in 9 % of the cases, in 13 % if it is very skewed; with thirty
 in 5 %."""
-LITTLE_CHANGE, MUCH_CHANGE = 0.8, 0.5
-"""A map whose correlation with that of another class is surely higher hardly depends on the class, and one
-whose correlation is surely lower does."""
 UNTRAINED = (
     " Do not use the map alone to check whether a network has learnt: where it was measured, the map of an "
     "untrained network was worth up to as much as an edge filter."
 )
 """Said of every map without a class: correlations do not show how much a map is worth."""
+_DEPENDENCE = {
+    Dependence.YES: "it depends on the class",
+    Dependence.PART: "it depends on the class in part",
+    Dependence.HARDLY: "it hardly depends on the class",
+    Dependence.OPEN: "these pictures do not tell how much it depends on the class",
+}
 SCORES = {"score_blur": "blurred", "score_mean": "mean-colour"}
 """Insertion minus deletion, and the baseline of each."""
 
@@ -171,14 +175,7 @@ def _about_classes(found: Evaluation) -> list[str]:
                 "anything: too few to tell whether it depends on the class."
             )
             continue
-        if same.low > LITTLE_CHANGE:
-            verdict = "it hardly depends on the class"
-        elif same.high < MUCH_CHANGE:
-            verdict = "it depends on the class"
-        elif same.low > MUCH_CHANGE and same.high < LITTLE_CHANGE:
-            verdict = "it depends on the class in part"
-        else:
-            verdict = "these pictures do not tell how much it depends on the class"
+        verdict = _DEPENDENCE[Dependence.of(same.low, same.high)]
         lines.append(
             f"{name}: {verdict} (rank correlation {plain(same.mean, 2)} with its map of a random class, "
             f"interval {plain(same.low, 2)}…{plain(same.high, 2)})."
